@@ -56,7 +56,8 @@ create table projected_token_holding_events (
   instrument_admin text,
   instrument_id text,
   amount numeric,
-  is_locked boolean
+  is_locked boolean,
+  owner_is_stakeholder boolean
 );
 comment on table projected_token_holding_events is 'Rows of explore.token_holding_events at the offsets that projections lists as covered; the view has the description of the columns. Also has rows of holdings that cannot be read, without a standard.';
 create index projected_token_holding_events_offset on projected_token_holding_events ("offset");
@@ -65,6 +66,8 @@ create index projected_token_holding_events_owner on projected_token_holding_eve
 comment on index projected_token_holding_events_owner is 'Holdings of one owner that appear or disappear.';
 create index projected_token_holding_events_unreadable on projected_token_holding_events ("offset") where standard is null;
 comment on index projected_token_holding_events_unreadable is 'Holdings that cannot be read.';
+create index projected_token_holding_events_not_own on projected_token_holding_events (owner) where not owner_is_stakeholder;
+comment on index projected_token_holding_events_not_own is 'Holdings whose owner is not a stakeholder.';
 
 create table projected_token_changes (
   "offset" bigint not null,
@@ -96,6 +99,8 @@ create index projected_token_changes_offset on projected_token_changes ("offset"
 comment on index projected_token_changes_offset is 'Changes in a range of offsets.';
 create index projected_token_changes_owner on projected_token_changes (owner, "offset");
 comment on index projected_token_changes_owner is 'Changes of one owner.';
+create index projected_token_changes_unreadable on projected_token_changes (owner) where unreadable_holdings > 0;
+comment on index projected_token_changes_unreadable is 'Changes in updates with holdings that cannot be read.';
 
 create table projected_token_transfers (
   "offset" bigint not null,
@@ -331,6 +336,7 @@ begin
   end loop;
 end
 $$;
+comment on column projected_token_holding_events.owner_is_stakeholder is 'Whether the owner is a signatory or an observer of the contract; null if the holding cannot be read.';
 comment on column projected_traffic_costs.template_pk is 'Template of the event, see templates; null if no event is visible.';
 comment on column projected_traffic_costs.choice_pk is 'Choice of the event, see choices; null for a create, an archive and a reassignment.';
 comment on column projected_traffic_costs.parties_pk is 'Acting parties of the event, see event_parties.';

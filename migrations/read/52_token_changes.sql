@@ -24,22 +24,23 @@ comment on function :explore.token_parties(text) is
 -- history is excluded, even if its rows are not removed yet; holdings that were kept represent it. Holdings that cannot
 -- be read have no standard, owner and amount. For a range of offsets, the index on templates is not used, and ends of
 -- witnessed contracts are limited to the range, because they would be read completely for each range. A witnessed contract
--- ended at its own offset.
+-- ended at its own offset. The party sets are in a subquery, because the planner would compute them for its estimates.
 create or replace function :explore.token_holding_events_by(party text, after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
-                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
+                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean,
+                 parties_pk integer)
   language sql stable parallel safe rows 1000
 begin atomic
   select c."offset", c.node_id, id_text(c.contract_id),
          case when c.origin = 's' then 'seeded' when c."offset" <= (select coalesce(max(s.pruned_to_offset), 0) from stream s) then 'retained'
               when c.origin = 'c' then 'created' else 'assigned' end, 1, h.standard, h.owner, h.provider,
-         h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
+         h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked, c.parties_pk
     from (select * from contracts /*workers
            where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
              and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) c
     left join lateral :explore.token_holding(c."offset", c.node_id) h on true
    where c.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or c.parties_pk in (select unnest(:explore.token_parties(party)))
+     and (party is null or c.parties_pk in (select unnest((select :explore.token_parties(party))::integer[]))
                            and (h.owner = party or h.standard is null))
      and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset)
      and not exists (
@@ -64,7 +65,8 @@ begin atomic
   union all
   select e.ended_offset, coalesce(e.ended_node_id, x.node_id), id_text(e.contract_id),
          case e.ended_by when 'a' then 'archived' when 'r' then 'unassigned' when 'w' then 'archived' else 'ended' end, -1,
-         h.standard, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked
+         h.standard, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount, h.is_locked,
+         e.parties_pk
     from (select * from ended /*workers
            where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
              and (party is null or parties_pk = any ((select :explore.token_parties(party))::integer[])) offset 0 workers*/) e
@@ -81,36 +83,36 @@ begin atomic
      and case when after_offset is not null or to_offset is not null
               then array_position((select :explore.token_templates('Holding', 'Holding')), e.template_pk) is not null
               else e.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) end
-     and (party is null or e.parties_pk in (select unnest(:explore.token_parties(party)))
+     and (party is null or e.parties_pk in (select unnest((select :explore.token_parties(party))::integer[]))
                            and (h.owner = party or h.standard is null))
   union all
   -- Unhosted holdings whose end was stored later count until their end, as in states_at.
   select l.unhosted_since, null, id_text(l.contract_id), 'unhosted', -1, h.standard, h.owner, h.provider, h.account_id,
-         h.instrument_admin, h.instrument_id, h.amount, h.is_locked
+         h.instrument_admin, h.instrument_id, h.amount, h.is_locked, l.parties_pk
     from (select * from live /*workers where unhosted_since is not null offset 0 workers*/) l
     left join lateral :explore.token_holding(l."offset", l.node_id) h on true
    where l.unhosted_since is not null
      and (after_offset is null or l.unhosted_since > after_offset) and (to_offset is null or l.unhosted_since <= to_offset)
      and l.template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[])
-     and (party is null or l.parties_pk in (select unnest(:explore.token_parties(party)))
+     and (party is null or l.parties_pk in (select unnest((select :explore.token_parties(party))::integer[]))
                            and (h.owner = party or h.standard is null));
 end;
 comment on function :explore.token_holding_events_by(text, bigint, bigint) is
-  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. An owner has to be a stakeholder of the holding. After one offset and up to and including another, where null is no limit.';
+  'Holdings that appear (sign 1) and disappear (sign -1), of one owner or, with null, of all owners. cause is created, assigned, seeded or retained (older than pruned history), archived, unassigned, ended (by an update that is not stored) or unhosted (its parties left the participant). Holdings that cannot be read have no standard; for an owner, they are included only if it is a stakeholder. parties_pk is the party set of the contract (contract_parties). An owner has to be a stakeholder of the holding. After one offset and up to and including another, where null is no limit.';
 
--- The projection has an index on owners. Its rows of an owner are those of all holdings of the owner; a lookup of each contract
--- excludes holdings of which the owner is not a stakeholder.
+-- The projection has an index on owners. Only a holding that cannot be read, which has no owner, is looked up among the contracts.
 create or replace function :explore.token_holding_events_of(party text)
-  returns table ("offset" bigint, node_id integer, contract_id text, cause text, sign integer, standard text, owner text,
-                 provider text, account_id text, instrument_admin text, instrument_id text, amount numeric, is_locked boolean)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
+                 cause text, sign integer, standard text, owner text, provider text, account_id text, instrument_admin text,
+                 instrument_id text, amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
 begin atomic
-  select p."offset", p.node_id, p.contract_id, p.cause, g.sign, p.standard, p.owner, p.provider, p.account_id,
-         p.instrument_admin, p.instrument_id, g.sign * p.amount, p.is_locked
+  select p."offset", p.node_id, p.update_id, p.effective_at, p.record_time, p.contract_id, p.cause, g.sign, p.standard, p.owner,
+         p.provider, p.account_id, p.instrument_admin, p.instrument_id, g.sign * p.amount, p.is_locked
     from (
       select q.*
         from projected_token_holding_events q
-       where q.owner = party
+       where q.owner = party and q.owner_is_stakeholder
          and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> q."offset"
       union all
       select q.*
@@ -120,38 +122,43 @@ begin atomic
       union all
       select u.*
         from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', null, null) u
-       where party is not null and (u.owner = party or u.standard is null)) p
+       where party is not null and (u.owner = party and u.owner_is_stakeholder or u.standard is null)) p
    cross join lateral (
            select case when p.cause in ('created', 'assigned', 'seeded', 'retained') then 1 else -1 end as sign) g
    -- Checks the party, also if it has no rows.
-   where (party is null or (select :explore.token_parties(party)) is not null)
-     and exists (select from (select * from contract_states /*workers
-                               where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) s
-                  where s.contract_id = p.contract_id and s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+   where (party is null or (select :explore.known_party(party)) is not null)
+     and (p.standard is not null
+          or exists (select from (select * from contract_states /*workers
+                                   where template_pk = any ((select :explore.token_templates('Holding', 'Holding'))::integer[]) offset 0 workers*/) s
+                       join contract_parties w on w.parties_pk = s.parties_pk
+                      where s.contract_id = p.contract_id and party = any (w.signatories || w.observers)))
   union all
-  select e.*
+  select e."offset", e.node_id, id_text(u.update_id), u.effective_at, u.record_time, e.contract_id, e.cause, e.sign, e.standard,
+         e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.amount, e.is_locked
     from :explore.token_holding_events_by(party, null, null) e
+    left join updates u on u."offset" = e."offset"
    where party is null or (select :explore.projected_ranges('token_holding_events')) is null;
 end;
 comment on function :explore.token_holding_events_of(text) is
-  'Rows of token_holding_events_by of one owner or, with null, of all owners.';
+  'Rows of token_holding_events_by of one owner or, with null, of all owners, with their updates.';
 
 create or replace function :explore.token_holding_events_between(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
                  cause text, standard text, owner text, provider text, account_id text, instrument_admin text, instrument_id text,
-                 amount numeric, is_locked boolean)
+                 amount numeric, is_locked boolean, owner_is_stakeholder boolean)
   language sql stable parallel safe rows 1000
 begin atomic
   select e."offset", e.node_id, id_text(u.update_id) as update_id, u.effective_at, u.record_time, e.contract_id, e.cause,
          e.standard, e.owner, e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount as amount,
-         e.is_locked
+         e.is_locked, e.owner = any (w.signatories || w.observers) as owner_is_stakeholder
     from :explore.token_holding_events_by(null, after_offset, to_offset) e
     left join (select * from updates
                where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
-           on u."offset" = e."offset";
+           on u."offset" = e."offset"
+    left join contract_parties w on w.parties_pk = e.parties_pk;
 end;
 comment on function :explore.token_holding_events_between(bigint, bigint) is
-  'Rows of token_holding_events after one offset and up to and including another, computed from the history, also of holdings that cannot be read, which have no standard. A null offset is no limit.';
+  'Rows of token_holding_events after one offset and up to and including another, computed from the history, also of holdings that cannot be read, which have no standard. owner_is_stakeholder is whether the owner is a signatory or an observer of the contract. A null offset is no limit.';
 
 create or replace function :explore.token_holding_events_in(after_offset bigint, to_offset bigint)
   returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, contract_id text,
@@ -159,14 +166,18 @@ create or replace function :explore.token_holding_events_in(after_offset bigint,
                  amount numeric, is_locked boolean)
   language sql stable parallel safe rows 1000
 begin atomic
-  select p.*
+  select p."offset", p.node_id, p.update_id, p.effective_at, p.record_time, p.contract_id, p.cause, p.standard, p.owner,
+         p.provider, p.account_id, p.instrument_admin, p.instrument_id, p.amount, p.is_locked
     from projected_token_holding_events p
    where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', after_offset, to_offset) u
+  select u."offset", u.node_id, u.update_id, u.effective_at, u.record_time, u.contract_id, u.cause, u.standard, u.owner,
+         u.provider, u.account_id, u.instrument_admin, u.instrument_id, u.amount, u.is_locked
+    from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', after_offset, to_offset) u
   union all
-  select e.*
+  select e."offset", e.node_id, e.update_id, e.effective_at, e.record_time, e.contract_id, e.cause, e.standard, e.owner,
+         e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.amount, e.is_locked
     from :explore.token_holding_events_between(after_offset, to_offset) e
    where (select :explore.projected_ranges('token_holding_events')) is null;
 end;
@@ -253,10 +264,9 @@ comment on function :explore.token_totals_at(bigint[]) is
 create or replace function :explore.token_holding_log(party text) returns setof :explore.token_holding_events
   language sql stable parallel safe rows 1000
 begin atomic
-  select e."offset", e.node_id, id_text(u.update_id), u.effective_at, u.record_time, e.contract_id, e.cause, e.standard, e.owner,
+  select e."offset", e.node_id, e.update_id, e.effective_at, e.record_time, e.contract_id, e.cause, e.standard, e.owner,
          e.provider, e.account_id, e.instrument_admin, e.instrument_id, e.sign * e.amount, e.is_locked
     from :explore.token_holding_events_of(party) e
-    left join updates u on u."offset" = e."offset"
    where e.standard is not null
    order by 1, 2;
 end;
@@ -361,7 +371,7 @@ comment on function :explore.token_change_kind(bigint, text, bigint, text, numer
   'Kind of a change of an account: from the legs of transfers if there are any, otherwise from the sums of the holdings.';
 
 -- Legs and events are looked up for each change, so that few changes do not read the legs of all history.
-create or replace function :explore.token_changes_of(party text)
+create or replace function :explore.token_changes_by(party text)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
                  account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
                  net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
@@ -417,6 +427,48 @@ begin atomic
               and e.owner is not distinct from g.owner and e.account_id = g.account_id
               and e.provider is not distinct from g.provider) n on g.events > 0
    where g.is_read;
+end;
+comment on function :explore.token_changes_by(text) is
+  'Rows of token_changes of one owner, or of all owners with null, computed from token_holding_events_of and the history. An owner has to be a stakeholder of the holdings.';
+
+-- A stored change has all holdings of the owner, and counts all holdings that cannot be read.
+create or replace function :explore.token_changes_are_stored(party text) returns boolean
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if :explore.projected_ranges('token_changes') is null or :explore.projected_ranges('token_holding_events') is null then
+    return false;
+  end if;
+  return party is not null
+    and not exists (select from :storage.projected_token_holding_events e where e.owner = party and not e.owner_is_stakeholder)
+    and not exists (select from :storage.projected_token_changes c where c.owner = party and c.unreadable_holdings > 0)
+    and not exists (select from :pqs.__rows_in_gaps(cast(null as :storage.projected_token_holding_events), 'token_holding_events', null, null) u
+                     where u.standard is null or u.owner = party and not u.owner_is_stakeholder);
+end
+$$;
+comment on function :explore.token_changes_are_stored(text) is
+  'Whether the rows of token_changes of an owner are those of view token_changes: the projection is used, the owner is a stakeholder of all its holdings, and all holdings of its updates can be read.';
+
+create or replace function :explore.token_changes_of(party text)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, owner text, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint,
+                 other_owners text[], reason text, basis text, moved numeric, explained numeric, unreadable_holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select p.*
+    from projected_token_changes p
+   where p.owner = party and (select :explore.token_changes_are_stored(party))
+     and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
+     -- Checks the party, also if it has no rows.
+     and (select :explore.known_party(party)) is not null
+  union all
+  select u.*
+    from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
+   where u.owner = party and (select :explore.token_changes_are_stored(party))
+  union all
+  select c.* from :explore.token_changes_by(party) c where not (select :explore.token_changes_are_stored(party));
 end;
 comment on function :explore.token_changes_of(text) is
   'Rows of token_changes of one owner, or of all owners with null. An owner has to be a stakeholder of the holdings.';
@@ -512,7 +564,7 @@ create or replace view :explore.token_changes as
   union all
   select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
   union all
-  select c.* from :explore.token_changes_of(null) c where (select :explore.projected_ranges('token_changes')) is null;
+  select c.* from :explore.token_changes_by(null) c where (select :explore.projected_ranges('token_changes')) is null;
 comment on view :explore.token_changes is
   'Changes of each account and instrument by update, from the holdings that appeared and disappeared. Complete for movements by any choice, so the sum of net up to an offset is the balance at that offset. explained is the amount that the token standard reports for the change. It differs from moved if the standard reports no or another amount, or if unreadable_holdings is not 0. Holdings of the seed have kind seeded, holdings older than pruned history kind retained. Needs an interface Holding in the filter.';
 
@@ -532,7 +584,7 @@ begin atomic
   select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', after_offset, to_offset) u
   union all
   select c.*
-    from :explore.token_changes_of(null) c
+    from :explore.token_changes_by(null) c
    where (select :explore.projected_ranges('token_changes')) is null
      and (after_offset is null or c."offset" > after_offset) and (to_offset is null or c."offset" <= to_offset);
 end;

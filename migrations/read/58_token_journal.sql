@@ -45,7 +45,7 @@ declare
 begin
   select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
   -- If there are no holdings at all, no query below checks the party.
-  perform :explore.token_parties(owner_party);
+  perform :explore.known_party(owner_party);
   return query
     select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
            j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
@@ -61,8 +61,9 @@ begin
            and exists (select from (select contract_id, activated_offset, parties_pk from :storage.contract_states /*workers
                                      where parties_pk = any ((select :explore.token_parties(owner_party))::integer[]) offset 0
                                    workers*/) l
+                         join :storage.contract_parties w on w.parties_pk = l.parties_pk
                         where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
-                          and l.parties_pk = any ((select :explore.token_parties(owner_party))::integer[]))
+                          and owner_party = any (w.signatories || w.observers))
          group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
         union all
         select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,

@@ -94,6 +94,8 @@ grant execute on function
   :explore.token_balance_changes_between(bigint, bigint),
   :explore.token_change_kind(bigint, text, bigint, text, numeric, numeric, numeric, bigint, bigint),
   :explore.token_changes_between(bigint, bigint),
+  :explore.token_changes_are_stored(text),
+  :explore.token_changes_by(text),
   :explore.token_changes_of(text),
   :explore.token_changes_in(bigint, bigint),
   :explore.token_choices(text, text, text[]),

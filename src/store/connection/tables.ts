@@ -376,6 +376,7 @@ interface ProjectedTokenHoldingEventsTable {
   readonly instrument_id: string | null;
   readonly amount: string | null;
   readonly is_locked: boolean | null;
+  readonly owner_is_stakeholder: boolean | null;
 }
 
 interface ProjectedTokenTransferStepsTable {

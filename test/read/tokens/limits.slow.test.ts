@@ -10,6 +10,7 @@ import * as frames from '../../support/frames.ts';
 import { identity } from '../../support/schemas.ts';
 import { decodeActiveContract } from '../../support/wire/decode.ts';
 import { documentedQuery } from '../../docs/documented.ts';
+import { fillAll } from '../../projections/projected.ts';
 import { createReadDatabase, type StreamStart, type ReadDatabase } from '../read-database.ts';
 import * as tokens from './token-frames.ts';
 
@@ -331,6 +332,29 @@ describe('owner that is not a stakeholder', () => {
     await expect(database.query('select from explore.token_journal($1, 1, 2)', [alice])).rejects.toMatchObject({
       code: '42704',
     });
+  });
+});
+
+describe('changes of one owner', () => {
+  const changesOf = (database: ReadDatabase): Promise<readonly unknown[]> =>
+    database.query(
+      `select "offset"::integer, net::float, unreadable_holdings::integer from explore.token_changes_of($1)`,
+      [alice],
+    );
+  const notOwn: Input = { event: { signatories: [instrument.admin], witnessParties: [instrument.admin] } };
+
+  it.each([
+    ['a holding of which the owner is not a stakeholder', heldCoin(1, '00a2', alice, '2.0', notOwn), [1, 0]],
+    ['an unreadable holding of another party', heldCoin(1, '00b1', bob, '2.0', { failed: [1, 2] }), [1, 0]],
+    ['an unreadable holding of the owner', heldCoin(1, '00a2', alice, '2.0', { failed: [1, 2] }), [1, 1]],
+    ['another holding of the owner', heldCoin(1, '00a2', alice, '2.0'), [3, 0]],
+  ])('are the same stored and computed, with %s', async (_name, holding, [net, unreadable]) => {
+    const database = await world();
+    await database.write(frames.transaction(1, [heldCoin(0, '00a1', alice, '1.0'), holding]));
+    const changed = [{ offset: 1, net, unreadable_holdings: unreadable }];
+    expect(await changesOf(database)).toEqual(changed);
+    expect(await fillAll(database.url, 100)).toBeGreaterThan(0);
+    expect(await changesOf(database)).toEqual(changed);
   });
 });
 
