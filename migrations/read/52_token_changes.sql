@@ -312,7 +312,7 @@ begin atomic
     from (
       select * from :explore.token_transfer_steps_in(after_offset, to_offset) where is_range
       union all
-      select * from :explore.token_transfer_steps_between(null, null) where not is_range) t
+      select * from :explore.token_transfer_steps_between(after_offset, to_offset) where not is_range) t
    cross join lateral (
            select coalesce(t.receiver_holding_ids = '{}' and t.amount_burnt is not null, false) as is_burn) b
    where t.outcome = 'completed' and t.sender is not null and t.receiver is not null and t.amount is not null

@@ -90,6 +90,17 @@ describe('token projections', () => {
     }
   });
 
+  it('are not needed for the legs of a range', async () => {
+    const [counts] = await query(
+      database.url,
+      `with a as (select * from explore.token_legs_between(200, 600)), b as (select * from explore.token_legs_between(200, 600, false))
+       select (select count(*) from a)::int as rows,
+              (select count(*) from ((table a except all table b) union all (table b except all table a)) d)::int as different`,
+    );
+    expect(counts?.['rows']).toBeGreaterThan(100);
+    expect(counts?.['different']).toBe(0);
+  });
+
   it.each([7, 37])('have the totals of all holdings at every offset that %i divides', async (step) => {
     const columns = 'owner, provider, account_id, instrument_admin, instrument_id, total, locked, unlocked, holdings';
     const [totals] = await query(
