@@ -20,6 +20,18 @@ $$;
 comment on function :explore.projected_ranges(text) is
   'Offsets whose rows a view reads from its projection. Null if the view does not use a projection, or if the session has set ledger_indexer.projections to off. With the value filling, it also uses a projection that has never reached the checkpoint.';
 
+-- The planner assumes that few offsets are in a multirange. So a view excludes the offsets outside of the stored ranges.
+create or replace function :pqs.__offsets_without(projection text) returns int8multirange
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return (select '{(,)}'::int8multirange - range_agg(r.stored) from unnest(:explore.projected_ranges(projection)) r (stored));
+end
+$$;
+comment on function :pqs.__offsets_without(text) is
+  'Offsets whose rows a view does not read from its projection. Null if the view does not use a projection.';
+
 create or replace function :explore.projection_gaps(projection text, after_offset bigint, to_offset bigint) returns setof int8range
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp

@@ -163,7 +163,7 @@ begin atomic
     from (select p.contract_id, p."offset", p.cause
             from projected_token_holding_events p
            where p.standard is null
-             and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
+             and not ((select :pqs.__offsets_without('token_holding_events')) @> p."offset")
           union all
           select u.contract_id, u."offset", u.cause
             from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', null, null) u

@@ -111,7 +111,7 @@ create or replace function :explore.token_transfer_steps_in(after_offset bigint,
 begin atomic
   select p.*
     from projected_token_transfer_steps p
-   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfer_steps')) r (stored)) @> p."offset"
+   where not ((select :pqs.__offsets_without('token_transfer_steps')) @> p."offset")
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
   select u.* from :pqs.__rows_in_gaps(null::projected_token_transfer_steps, 'token_transfer_steps', after_offset, to_offset) u

@@ -113,12 +113,12 @@ begin atomic
       select q.*
         from projected_token_holding_events q
        where q.owner = party and q.owner_is_stakeholder
-         and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> q."offset"
+         and not ((select :pqs.__offsets_without('token_holding_events')) @> q."offset")
       union all
       select q.*
         from projected_token_holding_events q
        where q.standard is null and party is not null
-         and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> q."offset"
+         and not ((select :pqs.__offsets_without('token_holding_events')) @> q."offset")
       union all
       select u.*
         from :pqs.__rows_in_gaps(null::projected_token_holding_events, 'token_holding_events', null, null) u
@@ -169,7 +169,7 @@ begin atomic
   select p."offset", p.node_id, p.update_id, p.effective_at, p.record_time, p.contract_id, p.cause, p.standard, p.owner,
          p.provider, p.account_id, p.instrument_admin, p.instrument_id, p.amount, p.is_locked
     from projected_token_holding_events p
-   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_holding_events')) r (stored)) @> p."offset"
+   where not ((select :pqs.__offsets_without('token_holding_events')) @> p."offset")
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
   select u."offset", u.node_id, u.update_id, u.effective_at, u.record_time, u.contract_id, u.cause, u.standard, u.owner,
@@ -460,7 +460,7 @@ begin atomic
   select p.*
     from projected_token_changes p
    where p.owner = party and (select :explore.token_changes_are_stored(party))
-     and (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
+     and not ((select :pqs.__offsets_without('token_changes')) @> p."offset")
      -- Checks the party, also if it has no rows.
      and (select :explore.known_party(party)) is not null
   union all
@@ -560,7 +560,7 @@ comment on function :explore.token_changes_between(bigint, bigint) is
 create or replace view :explore.token_changes as
   select p.*
     from projected_token_changes p
-   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
+   where not ((select :pqs.__offsets_without('token_changes')) @> p."offset")
   union all
   select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', null, null) u
   union all
@@ -578,7 +578,7 @@ create or replace function :explore.token_changes_in(after_offset bigint, to_off
 begin atomic
   select p.*
     from projected_token_changes p
-   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_changes')) r (stored)) @> p."offset"
+   where not ((select :pqs.__offsets_without('token_changes')) @> p."offset")
      and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
   select u.* from :pqs.__rows_in_gaps(null::projected_token_changes, 'token_changes', after_offset, to_offset) u

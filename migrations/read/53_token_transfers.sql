@@ -65,7 +65,7 @@ comment on function :explore.token_transfers_between(bigint, bigint) is
 create or replace view :explore.token_transfers as
   select p.*
     from projected_token_transfers p
-   where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_transfers')) r (stored)) @> p."offset"
+   where not ((select :pqs.__offsets_without('token_transfers')) @> p."offset")
   union all
   select u.* from :pqs.__rows_in_gaps(null::projected_token_transfers, 'token_transfers', null, null) u
   union all
@@ -135,7 +135,7 @@ create or replace view :explore.token_discrepancies as
     from (
       select p.*
         from projected_token_discrepancies p
-       where (select range_agg(r.stored) from unnest(:explore.projected_ranges('token_discrepancies')) r (stored)) @> p."offset"
+       where not ((select :pqs.__offsets_without('token_discrepancies')) @> p."offset")
       union all
       select u.* from :pqs.__rows_in_gaps(null::projected_token_discrepancies, 'token_discrepancies', null, null) u
       union all

@@ -157,6 +157,7 @@ grant execute on function
   :pqs.__no_contracts(),
   :pqs.__past(bigint),
   :pqs.__payload_types(text),
+  :pqs.__offsets_without(text),
   :pqs.__rows_in_gaps(anyelement, text, bigint, bigint),
   :pqs.__summed_rows(anyelement, text, bigint, bigint),
   :pqs.__trace(text, text),
