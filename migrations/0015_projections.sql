@@ -282,6 +282,20 @@ comment on table projected_token_balance_changes is 'Rows of explore.token_balan
 create index projected_token_balance_changes_offset on projected_token_balance_changes ("offset");
 comment on index projected_token_balance_changes_offset is 'Sums of a range of blocks.';
 
+create table projected_token_movements (
+  "offset" bigint not null,
+  hour timestamptz,
+  kind text,
+  basis text,
+  instrument_admin text,
+  instrument_id text,
+  movements bigint,
+  amount numeric
+);
+comment on table projected_token_movements is 'Rows of explore.token_movements of the blocks that projections lists as covered; the view has the description of the columns.';
+create index projected_token_movements_offset on projected_token_movements ("offset");
+comment on index projected_token_movements_offset is 'Sums of a range of blocks.';
+
 create table projected_contract_lifetimes (
   "offset" bigint not null,
   day timestamptz,
@@ -328,7 +342,8 @@ begin
     select v.view_name, a.attname
       from unnest(array['token_holding_events', 'token_changes', 'token_transfers', 'token_discrepancies',
                         'token_transfer_steps', 'traffic_purchases', 'amulet_transfers', 'ended_reward_coupons',
-                        'traffic_costs', 'token_balance_changes', 'contract_lifetimes', 'party_activity']) v (view_name)
+                        'traffic_costs', 'token_balance_changes', 'token_movements', 'contract_lifetimes',
+                        'party_activity']) v (view_name)
       join pg_attribute a on a.attrelid = to_regclass('projected_' || v.view_name) and a.attnum > 0
   loop
     execute format('comment on column projected_%I.%I is %L', stored.view_name, stored.attname,
@@ -354,6 +369,7 @@ alter table projected_amulet_transfers replica identity full;
 alter table projected_ended_reward_coupons replica identity full;
 alter table projected_traffic_costs replica identity full;
 alter table projected_token_balance_changes replica identity full;
+alter table projected_token_movements replica identity full;
 alter table projected_contract_lifetimes replica identity full;
 alter table projected_party_activity replica identity full;
 

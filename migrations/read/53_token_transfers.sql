@@ -62,16 +62,59 @@ end;
 comment on function :explore.token_transfers_between(bigint, bigint) is
   'Rows of token_transfers after one offset and up to and including another, computed from token_changes, token_transfer_steps and the history. A null offset is no limit.';
 
-create or replace view :explore.token_transfers as
+create or replace function :explore.token_transfers_in(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, node_id integer, update_id text, effective_at timestamptz, record_time timestamptz, kind text,
+                 basis text, sender text, sender_provider text, sender_account_id text, receiver text, receiver_provider text,
+                 receiver_account_id text, instrument_admin text, instrument_id text, amount numeric, transfer_leg_id text,
+                 reason text)
+  language sql stable parallel safe rows 1000
+begin atomic
   select p.*
     from projected_token_transfers p
    where not ((select :pqs.__offsets_without('token_transfers')) @> p."offset")
+     and (after_offset is null or p."offset" > after_offset) and (to_offset is null or p."offset" <= to_offset)
   union all
-  select u.* from :pqs.__rows_in_gaps(null::projected_token_transfers, 'token_transfers', null, null) u
+  select u.* from :pqs.__rows_in_gaps(null::projected_token_transfers, 'token_transfers', after_offset, to_offset) u
   union all
-  select t.* from :explore.token_transfers_between(null, null) t where (select :explore.projected_ranges('token_transfers')) is null;
+  select t.*
+    from :explore.token_transfers_between(after_offset, to_offset) t
+   where (select :explore.projected_ranges('token_transfers')) is null;
+end;
+comment on function :explore.token_transfers_in(bigint, bigint) is
+  'Rows of token_transfers after one offset and up to and including another. A null offset is no limit.';
+
+create or replace view :explore.token_transfers as
+  select * from :explore.token_transfers_in(null, null);
 comment on view :explore.token_transfers is
   'Movements of every token, one row each: transfers, mints, burns and fees. basis is the source: an event of the instrument''s admin, a choice of the token standard, or only the holdings. Movements known only from holdings are paired to a transfer if there is one account on each side; the remainder is a mint, burn or fee, or unmatched. If an update has holdings that cannot be read, movements known only from holdings are unmatched. If only one side is visible to the indexed parties, a transfer without event or choice is returned as a mint or a burn.';
+
+create or replace function :explore.token_movements_between(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, hour timestamptz, kind text, basis text, instrument_admin text, instrument_id text,
+                 movements bigint, amount numeric)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select block_end(t."offset"), date_trunc('hour', t.record_time, 'UTC'), t.kind, t.basis, t.instrument_admin, t.instrument_id,
+         count(*), sum(t.amount)
+    from :explore.token_transfers_in(after_offset, to_offset) t
+   group by 1, 2, 3, 4, 5, 6;
+end;
+comment on function :explore.token_movements_between(bigint, bigint) is
+  'Rows of token_movements after one offset and up to and including another, from token_transfers. A null offset is no limit.';
+
+create or replace function :explore.token_movements_in(after_offset bigint, to_offset bigint)
+  returns table ("offset" bigint, hour timestamptz, kind text, basis text, instrument_admin text, instrument_id text,
+                 movements bigint, amount numeric)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select s.* from :pqs.__summed_rows(null::projected_token_movements, 'token_movements', after_offset, to_offset) s;
+end;
+comment on function :explore.token_movements_in(bigint, bigint) is
+  'Rows of view token_movements with movements after one offset, and up to and including another. A null offset is no limit.';
+
+create or replace view :explore.token_movements as
+  select * from :explore.token_movements_in(null, null);
+comment on view :explore.token_movements is
+  'Rows of token_transfers, counted by hour of record time (UTC), kind, basis, instrument and block of 5,000 offsets. offset is the last offset of the block.';
 
 -- An indexed account that an event names, but whose holdings did not change, has no row in token_changes. So it is
 -- searched for among the events. Events and holdings are grouped by account, because a join of them could compare every

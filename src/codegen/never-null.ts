@@ -53,6 +53,7 @@ const explore: Readonly<Record<string, string>> = {
   token_holdings_unreadable: 'contract_id template_fqn reason signatories observers is_active created_at_offset',
   token_legs: 'offset basis kind',
   token_transfer_steps: 'offset node_id choice standard sender_account_id receiver_account_id acting_parties',
+  token_movements: 'offset kind basis movements',
   token_transfers: 'offset kind basis',
   traffic_costs: 'offset bytes',
   traffic_purchases: 'offset purchases',

@@ -206,6 +206,7 @@ export const projectionNames = [
   'ended_reward_coupons',
   'traffic_costs',
   'token_balance_changes',
+  'token_movements',
   'contract_lifetimes',
   'party_activity',
 ] as const;

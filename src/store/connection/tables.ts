@@ -379,6 +379,17 @@ interface ProjectedTokenHoldingEventsTable {
   readonly owner_is_stakeholder: boolean | null;
 }
 
+interface ProjectedTokenMovementsTable {
+  readonly offset: number;
+  readonly hour: Date | null;
+  readonly kind: string | null;
+  readonly basis: string | null;
+  readonly instrument_admin: string | null;
+  readonly instrument_id: string | null;
+  readonly movements: number | null;
+  readonly amount: string | null;
+}
+
 interface ProjectedTokenTransferStepsTable {
   readonly offset: number;
   readonly node_id: number | null;
@@ -723,6 +734,7 @@ export interface Tables {
   readonly projected_token_changes: ProjectedTokenChangesTable;
   readonly projected_token_discrepancies: ProjectedTokenDiscrepanciesTable;
   readonly projected_token_holding_events: ProjectedTokenHoldingEventsTable;
+  readonly projected_token_movements: ProjectedTokenMovementsTable;
   readonly projected_token_transfer_steps: ProjectedTokenTransferStepsTable;
   readonly projected_token_transfers: ProjectedTokenTransfersTable;
   readonly projected_traffic_costs: ProjectedTrafficCostsTable;

@@ -33,10 +33,16 @@ const readRows: Readonly<Partial<Record<ProjectionName, readonly ProjectionName[
   token_transfers: ['token_changes', 'token_transfer_steps'],
   token_discrepancies: ['token_holding_events', 'token_changes'],
   token_balance_changes: ['token_holding_events'],
+  token_movements: ['token_transfers'],
 };
 
 /** Projections whose rows are sums of blocks of offsets. */
-const summed: ReadonlySet<ProjectionName> = new Set(['token_balance_changes', 'contract_lifetimes', 'party_activity']);
+const summed: ReadonlySet<ProjectionName> = new Set([
+  'token_balance_changes',
+  'token_movements',
+  'contract_lifetimes',
+  'party_activity',
+]);
 
 /** The files in migrations/read with the SQL that the rows of each projection depend on. */
 const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
@@ -50,6 +56,7 @@ const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
   ended_reward_coupons: ['54_network', '56_rewards'],
   traffic_costs: ['55_traffic'],
   token_balance_changes: ['50_tokens', '52_token_changes'],
+  token_movements: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
   contract_lifetimes: ['48_sums'],
   party_activity: ['48_sums'],
 };
