@@ -123,7 +123,7 @@ end;
 comment on function :explore.explain_update(text) is
   'Events of the update with this id as a tree, with the columns of explain_update(bigint). No rows if no such update is stored.';
 
-create or replace function :explore.explain_contract(contract_id text, max_exercises bigint default null)
+create or replace function :explore.explain_contract(contract_id text, max_exercises bigint default 1000)
   returns table ("offset" bigint, node_id integer, event_type text, effective_at timestamptz, record_time timestamptz,
                  update_id text, template_fqn text, package_id text, package_version text, choice text, interface_fqn text,
                  acting_parties text[], synchronizer_id text, target text, other_contract_id text, contents jsonb, result jsonb,
@@ -152,12 +152,20 @@ begin atomic
              where "offset" = any (array(select a.activated_offset from contract_states a
                                           where a.contract_id = explain_contract.contract_id)) offset 0 workers*/) v on v."offset" = s.activated_offset and v.node_id = s.node_id
     union all
-    select e."offset", e.node_id, 3, case when e.consuming then 'archived' else 'exercised' end, e.template_pk, e.choice_pk, null,
-           e.parties_pk, null, null, e.argument::jsonb, e.result::jsonb, e.redaction_id, null
-      from (select x."offset", x.node_id from exercises x where id_text(x.contract_id) = explain_contract.contract_id
-             order by x.consuming desc, x."offset" desc, x.node_id desc limit max_exercises) k
-      join (select * from exercises /*workers where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) e
-        on e."offset" = k."offset" and e.node_id = k.node_id
+    -- The archive is the newest exercise. If the contract has very many exercises, the newest ones are read in the order
+    -- of offsets, starting at the archive. The row after the limit becomes the row "omitted".
+    select k."offset", k.node_id, 3,
+           case when k.is_omitted then 'omitted' when e.consuming then 'archived' else 'exercised' end, e.template_pk,
+           e.choice_pk, null, e.parties_pk, null, null, e.argument::jsonb, e.result::jsonb, e.redaction_id, null
+      from (select x."offset", x.node_id,
+                   row_number() over (order by x."offset" desc, x.node_id desc) > max_exercises is true as is_omitted
+              from (select x."offset", x.node_id from exercises x
+                     where id_text(x.contract_id) = explain_contract.contract_id
+                       and x."offset" <= coalesce((select max(s.deactivated_offset) from states s where s.ended_by = 'a'),
+                                                  9223372036854775807)
+                     order by x."offset" desc, x.node_id desc limit max_exercises + 1) x) k
+      left join (select * from exercises /*workers where id_text(contract_id) = explain_contract.contract_id offset 0 workers*/) e
+             on e."offset" = k."offset" and e.node_id = k.node_id and not k.is_omitted
     union all
     select a."offset", a.node_id, 3, 'archived', a.template_pk, null, null, null, null, null, null, null, null, null
       from archives a where id_text(a.contract_id) = explain_contract.contract_id
@@ -209,7 +217,7 @@ begin atomic
    order by r."offset", r.place, r.node_id;
 end;
 comment on function :explore.explain_contract(text, bigint) is
-  'History of a contract, one row per event. Of its exercises, only the newest max_exercises; null means all. event_type is created, assigned or seeded (with its payload as contents), viewed (through an interface of the filter), exercised and archived (with the argument), unassigned (to target), unhosted (its parties left the participant; its state since is not known), ended (by an update that is not stored). effective_at is null for reassignments, which have only a record_time. package_version is the version in the event, which may be newer than that of the create. other_contract_id is the contract that this contract replaced, or that replaced it. No rows if no such contract is stored.';
+  'History of a contract, one row per event. Of its exercises, only the newest max_exercises; null means all. event_type is created, assigned or seeded (with its payload as contents), viewed (through an interface of the filter), exercised and archived (with the argument), omitted (the exercises up to this offset and node exceed max_exercises), unassigned (to target), unhosted (its parties left the participant; its state since is not known), ended (by an update that is not stored). effective_at is null for reassignments, which have only a record_time. package_version is the version in the event, which may be newer than that of the create. other_contract_id is the contract that this contract replaced, or that replaced it. No rows if no such contract is stored.';
 
 -- An update with this command id is found by its completion, or directly if completions are not read.
 create or replace function :explore.explain_command(command_id text)

@@ -327,6 +327,7 @@ function lifeDetails(row: ContractLifeRow, formatter: LineFormatter): string {
     ...(row.event_type === 'assigned' ? [`on ${shortId(row.synchronizer_id ?? '')}`] : []),
     ...(row.event_type === 'unhosted' ? ['its parties left the participant: its later state is unknown'] : []),
     ...(row.event_type === 'ended' ? ['by an update that is not stored, see explore.coverage'] : []),
+    ...(row.event_type === 'omitted' ? ['exercises up to this offset: raise --max-events'] : []),
     ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
     ...(other === '' ? [] : [row.event_type === 'created' ? `in place of ${other}` : `became ${other}`]),
     formatContents(row.contents),

@@ -159,7 +159,7 @@ describe('explain_contract', () => {
     expect(events(await explainLife('00c2'))).toEqual([[1, 'created']]);
   });
 
-  it('returns the create, the end, and only the newest exercises up to a limit', async () => {
+  it('returns the create, the end, and only the newest exercises up to a limit, with the offset of the first omitted one', async () => {
     const lookupResults = Array.from({ length: 20 }, (_, index) =>
       frames.transaction(index + 2, [
         exerciseFrame('00c1', { offset: index + 2, choice: 'Look', consuming: false, acsDelta: false }),
@@ -172,11 +172,13 @@ describe('explain_contract', () => {
     await database.write(frames.transaction(30, [exerciseFrame('00c1', { offset: 30 })]));
     expect(events(await explainLife('00c1', 3))).toEqual([
       [1, 'created'],
+      [19, 'omitted'],
       [20, 'exercised'],
       [21, 'exercised'],
       [30, 'archived'],
     ]);
     expect(await explainLife('00c1')).toHaveLength(22);
+    expect(events(await explainLife('00c1', 21))).not.toContainEqual([2, 'omitted']);
   });
 
   it('returns no row for an unknown contract', async () => {
