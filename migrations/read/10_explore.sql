@@ -114,20 +114,22 @@ create or replace view :explore.exercises as
 comment on view :explore.exercises is
   'Exercised choices with argument and result. To cast fields of these, read the typed view of the choice or function exercises of schema pqs instead: Postgres may apply the cast to rows that other conditions exclude. Empty without the shape LEDGER_EFFECTS. Complete where coverage reports complete.';
 
+-- Every row has its contract and state. With left joins the planner starts from the views, so that the first rows of a
+-- range are returned at once, and is_active tests node_id so that a condition on it starts from the active contracts.
 create or replace view :explore.interface_views as
   select l.contract_id, v."offset",
          :explore.fqn(coalesce(i.package_name, p.package_name, i.package_id), i.module_name, i.entity_name)
            as interface_fqn,
          v.view, v.status_code, v.status_message, v.status_details, v.implementation_package_id,
          :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn,
-         l.ended_by is null and l.unhosted_since is null as is_active,
+         l.node_id is not null and l.ended_by is null and l.unhosted_since is null as is_active,
          case when l.ended_by <> 'w' then l.deactivated_offset end as archived_at_offset, c.created_at, v.redaction_id
     from interface_views v
     join templates i on i.template_pk = v.interface_pk
     left join packages p on p.package_id = i.package_id
-    join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
-    join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
-                          and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
+    left join contracts c on c."offset" = v."offset" and c.node_id = v.node_id
+    left join contract_states l on l.activated_offset = c."offset" and l.node_id = c.node_id
+                               and l.contract_id = id_text(c.contract_id) and l.template_pk = c.template_pk
     left join templates t on t.template_pk = l.template_pk;
 comment on view :explore.interface_views is
   'Views of contracts through the interfaces of the filter, present and past, one row per activation and interface. To cast fields of the view, read the typed view of the interface instead: Postgres may apply the cast to rows that other conditions exclude. Needs the interface in the filter. Complete to the same extent as view contracts.';
