@@ -222,7 +222,8 @@ end;
 comment on function :explore.traffic_costs_between(bigint, bigint) is
   'Keys of the first event of each update of traffic_costs, after one offset and up to and including another. A null offset is no limit.';
 
--- The first event is looked up for updates without a stored row; with a null offset, no index is read.
+-- The first event is looked up for updates without a stored row: because of "offset 0" the condition is tested before
+-- the function is executed.
 create or replace view :explore.traffic_costs as
   select u."offset", id_text(u.update_id) as update_id, u.effective_at, u.record_time, s.synchronizer_id, u.workflow_id,
          u.command_id, coalesce(t.package_name, t.package_id) as package_name,
@@ -232,7 +233,7 @@ create or replace view :explore.traffic_costs as
     left join projected_traffic_costs p
            on p."offset" = u."offset"
           and (select range_agg(r.stored) from unnest(:explore.projected_ranges('traffic_costs')) r (stored)) @> p."offset"
-    left join lateral :explore.first_event(case when p."offset" is null then u."offset" end) f on true
+    left join lateral (select e.* from :explore.first_event(u."offset") e where p."offset" is null offset 0) f on true
     left join templates t on t.template_pk = coalesce(p.template_pk, f.template_pk)
     left join choices h on h.choice_pk = coalesce(p.choice_pk, f.choice_pk)
     left join event_parties w on w.parties_pk = coalesce(p.parties_pk, f.parties_pk)
