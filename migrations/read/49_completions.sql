@@ -14,41 +14,39 @@ comment on view :explore.completions is
   'Results of submitted commands, one row per submission that was accepted or rejected. Complete where completion_coverage reports complete. Empty with INDEXER_COMPLETIONS=off, and before participant release 3.5.7, which returns completions only to the submitting user.';
 
 -- Contract and choice are known only for few commands: from the contract that the error names, or from the trace in the
--- error.
+-- error. Subqueries of columns that a query does not read are not executed.
 create or replace view :explore.rejected_commands as
   select c."offset", c.record_time, c.command_id, c.submission_id, c.user_id,
          array(select s.party from submitters s where s.submitters_key = c.submitters_key order by s.party) as act_as,
          c.error_code, c.error_category, c.status_code,
          regexp_replace(c.status_message, '^[A-Z][A-Z0-9_]*\([^)]*\): ', '') as reason,
          c.error_category in (1, 2, 3, 12) or c.error_category is null and c.status_code in (4, 8, 10, 11, 14) as is_retryable,
-         id_text(c.contract_id) as contract_id, coalesce(k.template_fqn, p.template_fqn) as template_fqn,
+         id_text(c.contract_id) as contract_id,
+         coalesce(
+           (select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name)
+              from (select contract_id, template_pk from contract_states /*workers
+                     where contract_id = any ((select array_agg(id_text(r.contract_id)) from completions r
+                                                where r.contract_id is not null)::text[])
+                    offset 0 workers*/) l
+              join templates t on t.template_pk = l.template_pk
+             where l.contract_id = id_text(c.contract_id) limit 1),
+           (select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name)
+              from templates t
+             where c.choice_path is not null and t.module_name = split_part(c.choice_path, ':', 2)
+               and t.entity_name = split_part(c.choice_path, ':', 3)
+               and starts_with(t.package_id, split_part(c.choice_path, ':', 1))
+             order by t.template_pk limit 1)) as template_fqn,
          nullif(split_part(c.choice_path, ':', 4), '') as choice, c.paid_traffic_cost, c.synchronizer_id,
-         trace_text(c.trace_parent) as trace_parent, a."offset" as accepted_offset, c.redaction_id
+         trace_text(c.trace_parent) as trace_parent,
+         (select o."offset"
+            from (select * from completions /*workers
+                   where status_code = 0
+                     and command_id = any (array(select r.command_id from completions r where r.status_code <> 0))
+                  offset 0 workers*/) o
+           where o.command_id = c.command_id and o.user_id = c.user_id and o.submitters_key = c.submitters_key
+             and o.status_code = 0
+           order by o."offset" desc limit 1) as accepted_offset, c.redaction_id
     from (select * from completions /*workers where status_code <> 0 offset 0 workers*/) c
-    left join lateral (
-           select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
-             from (select contract_id, template_pk from contract_states /*workers
-                    where contract_id = any ((select array_agg(id_text(r.contract_id)) from completions r
-                                               where r.contract_id is not null)::text[])
-                   offset 0 workers*/) l
-             join templates t on t.template_pk = l.template_pk
-            where l.contract_id = id_text(c.contract_id) limit 1) k on true
-    left join lateral (
-           select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) as template_fqn
-             from templates t
-            where c.choice_path is not null and t.module_name = split_part(c.choice_path, ':', 2)
-              and t.entity_name = split_part(c.choice_path, ':', 3)
-              and starts_with(t.package_id, split_part(c.choice_path, ':', 1))
-            order by t.template_pk limit 1) p on true
-    left join lateral (
-           select o."offset"
-             from (select * from completions /*workers
-                    where status_code = 0
-                      and command_id = any (array(select r.command_id from completions r where r.status_code <> 0))
-                   offset 0 workers*/) o
-            where o.command_id = c.command_id and o.user_id = c.user_id and o.submitters_key = c.submitters_key
-              and o.status_code = 0
-            order by o."offset" desc limit 1) a on true
    where c.status_code <> 0;
 comment on view :explore.rejected_commands is
   'Rejected commands, with the reason. A command that could not be interpreted may have no completion, because the ledger rejected it at once. Complete where completion_coverage reports complete.';
