@@ -25,8 +25,7 @@ end;
 comment on function :explore.moved_contracts() is 'Ids of contracts that were reassigned, as stored; see id_text.';
 
 -- Callers often compute the bounds. In a subselect, a bound is computed once, not for each row.
--- With only_moved, only contracts that were ever reassigned are read.
-create or replace function :explore.diff_changes(from_offset bigint, to_offset bigint, template text, party text, only_moved boolean)
+create or replace function :explore.diff_changes(from_offset bigint, to_offset bigint, template text, party text)
   returns table (template_pk integer, contract_id text, change text, created_at_offset bigint, ended_at_offset bigint)
   language sql stable parallel safe rows 1000
 begin atomic
@@ -34,26 +33,26 @@ begin atomic
     select s.contract_id, s.template_pk, s.activated_offset, null::bigint as ended, null::bigint as left_at, 1 as is_from, 0 as is_to, 0 as is_unhosted
       from :explore.states_at((select from_offset), template) s
      where (select :explore.is_ordered(from_offset, to_offset))
-       and (not only_moved or s.contract_id in (select id_text(m.contract_id) from :explore.moved_contracts() m))
+       and s.contract_id in (select id_text(m.contract_id) from :explore.moved_contracts() m)
        and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select s.contract_id, s.template_pk, s.activated_offset, null, null, 0, 1, 0
       from :explore.states_at((select to_offset), template) s
-     where (not only_moved or s.contract_id in (select id_text(m.contract_id) from :explore.moved_contracts() m))
+     where s.contract_id in (select id_text(m.contract_id) from :explore.moved_contracts() m)
        and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select id_text(e.contract_id), e.template_pk, e."offset", e.ended_offset,
            case when e.ended_by = 'r' then e.ended_offset end, 0, 0, 0
       from ended e
      where e.ended_offset > (select from_offset) and e.ended_offset <= (select to_offset) and e.ended_by <> 'w'
-       and (not only_moved or e.contract_id in (select m.contract_id from :explore.moved_contracts() m))
+       and e.contract_id in (select m.contract_id from :explore.moved_contracts() m)
        and (template is null or e.template_pk = any ((select :explore.template_pks(template))::integer[]))
        and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[]))
     union all
     select id_text(l.contract_id), l.template_pk, l."offset", l.unhosted_since, null, 0, 0, 1
       from live l
      where l.unhosted_since > (select from_offset) and l.unhosted_since <= (select to_offset)
-       and (not only_moved or l.contract_id in (select m.contract_id from :explore.moved_contracts() m))
+       and l.contract_id in (select m.contract_id from :explore.moved_contracts() m)
        and (template is null or l.template_pk = any ((select :explore.template_pks(template))::integer[]))
        and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[]))),
   -- Contracts that were unassigned at or before the first offset. A contract of this list that was not active at the
@@ -64,8 +63,7 @@ begin atomic
      cross join lateral (
              select from (select * from ended /*workers where ended_by = 'r' offset 0 workers*/) e
               where id_text(e.contract_id) = f.contract_id and e.ended_by = 'r' and e.ended_offset <= (select from_offset)
-              limit 1) e
-     where f.contract_id in (select id_text(m.contract_id) from :explore.moved_contracts() m))
+              limit 1) e)
   select c.template_pk, c.contract_id,
          case when c.is_from = 1 and c.is_to = 1 then 'unchanged'
               when c.is_to = 1 then case when c.was_in_flight then 'assigned' else 'created' end
@@ -84,23 +82,49 @@ begin atomic
            group by f.contract_id) g
         left join departed d on d.contract_id = g.contract_id) c;
 end;
-comment on function :explore.diff_changes(bigint, bigint, text, text, boolean) is
-  'Rows of diff_contracts with the key of the template, of all contracts or only of those that were ever reassigned.';
+comment on function :explore.diff_changes(bigint, bigint, text, text) is
+  'Rows of diff_contracts with the key of the template, for contracts that were ever reassigned.';
 
+-- A contract that was never reassigned has one row. It is active at the second offset, or ended or became unhosted in
+-- between. So these contracts are returned without grouping, which would write many contract ids to temporary files.
 create or replace function :explore.diff_contracts(from_offset bigint, to_offset bigint, template text default null, party text default null)
   returns table (template_fqn text, contract_id text, change text, created_at_offset bigint, ended_at_offset bigint)
   language sql stable parallel safe rows 1000
 begin atomic
   select :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), d.contract_id, d.change,
          d.created_at_offset, d.ended_at_offset
-    from :explore.diff_changes(from_offset, to_offset, template, party, false) d
+    from (
+      select s.template_pk, s.contract_id,
+             case when s.activated_offset <= (select from_offset) then 'unchanged' else 'created' end as change,
+             s.activated_offset as created_at_offset, null::bigint as ended_at_offset
+        from :explore.states_at((select to_offset), template) s
+       where (select :explore.is_ordered(from_offset, to_offset)) and (select :explore.known_offset(from_offset)) is not null
+         and not exists (select from :explore.moved_contracts() m where id_text(m.contract_id) = s.contract_id)
+         and (party is null or s.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+      union all
+      select e.template_pk, id_text(e.contract_id),
+             case when e."offset" <= (select from_offset) then 'archived' else 'transient' end, e."offset", e.ended_offset
+        from ended e
+       where e.ended_offset > (select from_offset) and e.ended_offset <= (select to_offset) and e.ended_by <> 'w'
+         and not exists (select from :explore.moved_contracts() m where m.contract_id = e.contract_id)
+         and (template is null or e.template_pk = any ((select :explore.template_pks(template))::integer[]))
+         and (party is null or e.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+      union all
+      select l.template_pk, id_text(l.contract_id), 'unhosted', l."offset", l.unhosted_since
+        from live l
+       where l.unhosted_since > (select from_offset) and l.unhosted_since <= (select to_offset)
+         and not exists (select from :explore.moved_contracts() m where m.contract_id = l.contract_id)
+         and (template is null or l.template_pk = any ((select :explore.template_pks(template))::integer[]))
+         and (party is null or l.parties_pk = any ((select :explore.token_parties(party))::integer[]))
+      union all
+      select c.* from :explore.diff_changes(from_offset, to_offset, template, party) c) d
     left join templates t on t.template_pk = d.template_pk;
 end;
 comment on function :explore.diff_contracts(bigint, bigint, text, text) is
   'Contracts that were active at one of two offsets or between them, each with its change: unchanged (active at both), created or archived (in between), transient (created and archived in between), unassigned (in flight between two synchronizers at the second offset), assigned (in flight at the first), reassigned (in flight at both, active in between) or unhosted (its parties left the participant). created_at_offset is the offset of the activation, which is before the first offset if the contract was active there. Null as template or party means all. Needs known offsets, see coverage; other offsets are rejected with SQLSTATE LI003.';
 
--- A contract that was never reassigned has one row, so it is counted without a comparison of contracts. created follows from
--- the other counts: after = before + created - archived - unhosted.
+-- Contracts that were never reassigned are counted without a comparison of contracts, too. created follows from the other
+-- counts: after = before + created - archived - unhosted.
 create or replace function :explore.diff_counts(from_offset bigint, to_offset bigint, template text, party text)
   returns table (template_pk integer, before bigint, created bigint, archived bigint, unhosted bigint, unchanged bigint,
                  after bigint)
@@ -179,7 +203,7 @@ begin atomic
              count(*) filter (where d.change in ('unassigned', 'reassigned')),
              count(*) filter (where d.change = 'unhosted'), count(*) filter (where d.change = 'unchanged'),
              count(*) filter (where d.change in ('unchanged', 'created', 'assigned'))
-        from :explore.diff_changes(from_offset, to_offset, template, party, true) d
+        from :explore.diff_changes(from_offset, to_offset, template, party) d
        cross join lateral (select d.created_at_offset <= (select from_offset) as was_here) w
        group by d.template_pk) c
     left join templates t on t.template_pk = c.template_pk

@@ -41,7 +41,7 @@ grant execute on function
   :explore.contracts(text),
   :explore.diff(bigint, bigint, text, text),
   :explore.diff(timestamp with time zone, timestamp with time zone, text, text),
-  :explore.diff_changes(bigint, bigint, text, text, boolean),
+  :explore.diff_changes(bigint, bigint, text, text),
   :explore.diff_contracts(bigint, bigint, text, text),
   :explore.diff_counts(bigint, bigint, text, text),
   :explore.ended_reward_coupons_between(bigint, bigint),
