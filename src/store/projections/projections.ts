@@ -46,17 +46,35 @@ const summed: ReadonlySet<ProjectionName> = new Set([
 
 /** The files in migrations/read with the SQL that the rows of each projection depend on. */
 const sources: Readonly<Record<ProjectionName, readonly string[]>> = {
-  token_holding_events: ['50_tokens', '52_token_changes'],
-  token_changes: ['50_tokens', '51_token_events', '52_token_changes'],
-  token_transfers: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
-  token_discrepancies: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
+  token_holding_events: ['50_tokens', '51_token_holding_events'],
+  token_changes: ['50_tokens', '51_token_events', '51_token_holding_events', '52_token_changes'],
+  token_transfers: [
+    '50_tokens',
+    '51_token_events',
+    '51_token_holding_events',
+    '52_token_changes',
+    '53_token_transfers',
+  ],
+  token_discrepancies: [
+    '50_tokens',
+    '51_token_events',
+    '51_token_holding_events',
+    '52_token_changes',
+    '53_token_transfers',
+  ],
   token_transfer_steps: ['50_tokens', '51_token_events'],
   traffic_purchases: ['54_network', '55_traffic'],
   amulet_transfers: ['54_network', '58_amulet_transfers'],
   ended_reward_coupons: ['54_network', '56_rewards'],
   traffic_costs: ['55_traffic'],
-  token_balance_changes: ['50_tokens', '52_token_changes'],
-  token_movements: ['50_tokens', '51_token_events', '52_token_changes', '53_token_transfers'],
+  token_balance_changes: ['50_tokens', '51_token_holding_events'],
+  token_movements: [
+    '50_tokens',
+    '51_token_events',
+    '51_token_holding_events',
+    '52_token_changes',
+    '53_token_transfers',
+  ],
   contract_lifetimes: ['48_sums'],
   party_activity: ['48_sums'],
 };
