@@ -4,14 +4,14 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
-import { collectStatements } from './collect.ts';
+import { collectStatements } from './statements/collect.ts';
 import { countHistory, fillHistory } from './fill.ts';
 import { findHistory, openFolder, writeNote, type HistoryNote } from './history-folder.ts';
 import { runStatement, type Execution } from './measure.ts';
 import { help, readAnswersOptions, type AnswersOptions } from './options.ts';
 import { answersJson, answersTable, type AnswersReport } from './report.ts';
 import { createReader, migrateDatabase, readerUrl, startServer, type AnswersServer } from './server.ts';
-import { labelOf, type Statement } from './statement.ts';
+import { labelOf, type Statement } from './statements/statement.ts';
 import { followTable, measureFollowing } from './follow.ts';
 import { measurePaced, pacedTable } from './paced-rounds.ts';
 import { fillProjections, removeProjections, type FilledProjection } from './projections.ts';

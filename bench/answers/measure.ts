@@ -1,6 +1,6 @@
 /** Runs one statement as a reader would, and measures the time until its first rows have arrived. */
 import { Client, DatabaseError, Query } from 'pg';
-import type { Statement } from './statement.ts';
+import type { Statement } from './statements/statement.ts';
 
 /** Number of rows that are waited for: a page of results. */
 export const pageRows = 1_000;

@@ -2,7 +2,7 @@
 import { aligned } from '../figures/figures.ts';
 import type { Execution } from './measure.ts';
 import type { FilledProjection } from './projections.ts';
-import { labelOf, type LeftOut, type Statement } from './statement.ts';
+import { labelOf, type LeftOut, type Statement } from './statements/statement.ts';
 
 /** Results of one statement. */
 export interface Answer {

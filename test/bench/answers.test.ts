@@ -3,12 +3,12 @@
  * newest day, and the counts of the report.
  */
 import { describe, expect, it } from 'vitest';
-import { dayCondition } from '../../bench/answers/catalog-statements.ts';
+import { dayCondition } from '../../bench/answers/statements/catalog-statements.ts';
 import { delaysBetween } from '../../bench/answers/offset-times.ts';
 import { readAnswersOptions } from '../../bench/answers/options.ts';
-import { pageStatements, statementsIn } from '../../bench/answers/page-statements.ts';
+import { pageStatements, statementsIn } from '../../bench/answers/statements/page-statements.ts';
 import { answersJson, countsOf, type Answer, type AnswersReport } from '../../bench/answers/report.ts';
-import { rangeStatements } from '../../bench/answers/statement.ts';
+import { rangeStatements } from '../../bench/answers/statements/statement.ts';
 import { startOfTraffic } from '../../bench/answers/traffic.ts';
 
 const ends = {

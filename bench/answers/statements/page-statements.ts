@@ -1,5 +1,5 @@
 /** The SQL statements on the pages of the documentation. */
-import { documentedQueries, sqlBlocks, type DocumentedQuery } from '../../test/docs/documented.ts';
+import { documentedQueries, sqlBlocks, type DocumentedQuery } from '../../../test/docs/documented.ts';
 import type { Collected, LeftOut, Statement } from './statement.ts';
 
 const reads = /^(?:select|with|table|values|explain|show)\b/i;

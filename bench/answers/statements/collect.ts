@@ -1,6 +1,6 @@
 /** Collects all statements for a filled database. */
 import type { Client } from 'pg';
-import { explore, withClient } from '../postgres.ts';
+import { explore, withClient } from '../../postgres.ts';
 import { functionStatements, viewStatements } from './catalog-statements.ts';
 import { pageStatements } from './page-statements.ts';
 import { panelStatements } from './panel-statements.ts';

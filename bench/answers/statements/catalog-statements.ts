@@ -1,7 +1,7 @@
 /** A query of every view of schema `explore`, and a call of each of its functions. */
 import type { Client } from 'pg';
-import { functionCalls, viewNames, type FunctionCall } from '../../test/read/demo/reader-statements.ts';
-import { explore } from '../postgres.ts';
+import { functionCalls, viewNames, type FunctionCall } from '../../../test/read/demo/reader-statements.ts';
+import { explore } from '../../postgres.ts';
 import { rangeStatements, type HistoryEnds, type Statement } from './statement.ts';
 
 /** Columns that readers limit to a range, the best first. */

@@ -1,8 +1,8 @@
 /** The SQL of the dashboards: every panel, and every variable, which Grafana queries before the panels. */
 import { join } from 'node:path';
 import type { Client } from 'pg';
-import { viewOf } from '../../scripts/dashboards/check.ts';
-import { chooseAll, type ListOptions } from '../../scripts/dashboards/choices.ts';
+import { viewOf } from '../../../scripts/dashboards/check.ts';
+import { chooseAll, type ListOptions } from '../../../scripts/dashboards/choices.ts';
 import {
   findVisiblePanels,
   queryOf,
@@ -10,10 +10,10 @@ import {
   type DashboardFile,
   type Panel,
   type Target,
-} from '../../scripts/dashboards/dashboard.ts';
-import { expandSql, type Choices, type View } from '../../scripts/dashboards/interpolation.ts';
-import { variableValues, panelSql } from '../../scripts/dashboards/postgres.ts';
-import { root } from '../../test/docs/pages.ts';
+} from '../../../scripts/dashboards/dashboard.ts';
+import { expandSql, type Choices, type View } from '../../../scripts/dashboards/interpolation.ts';
+import { variableValues, panelSql } from '../../../scripts/dashboards/postgres.ts';
+import { root } from '../../../test/docs/pages.ts';
 import { rangeStatements, type Collected, type HistoryEnds, type LeftOut, type Statement } from './statement.ts';
 
 /** Intervals between points, as Grafana rounds them for a panel of 700 points over a month, and over a day. */
