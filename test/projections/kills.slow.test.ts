@@ -41,11 +41,15 @@ describe(`projections of an indexer that is killed ${String(killTotal)} times`, 
           )
         )['id'],
       );
+    /** An offset in the last fifth of history, but not in pruned history. */
+    const resetOffset = async (): Promise<number> => {
+      const { pruned } = await world.row('select coalesce(pruned_to_offset, 0) as pruned from ledger.stream');
+      return Math.max(Math.floor((await world.checkpoint()) * 0.8), Number(pruned));
+    };
     /** Changes of history, in the order in which they follow the kills. */
     const changes: Readonly<Record<string, () => Promise<unknown>>> = {
       nothing: async () => undefined,
-      reset: async () =>
-        world.command(`reset --to ${String(Math.floor((await world.checkpoint()) * 0.8))} --yes`, 'ledger', daemonEnv),
+      reset: async () => world.command(`reset --to ${String(await resetOffset())} --yes`, 'ledger', daemonEnv),
       redact: async () =>
         runCommand(redactCommand, ['contract', await firstEnded(), '--reason', 'test', '--yes'], world.env()),
       invalidate: () => stored(`insert into ledger.projection_changes (offsets) values ('(,)')`),
