@@ -1,6 +1,6 @@
 /** Finds the end and the first word of a statement, whatever its strings and comments contain. */
 import { describe, expect, it } from 'vitest';
-import { readStatement } from '../../src/store/reads/answer.ts';
+import { readStatement, replaceParameters } from '../../src/store/reads/statement-text.ts';
 
 describe('readStatement()', () => {
   it.each([
@@ -33,5 +33,23 @@ describe('readStatement()', () => {
       unclosedText.repeat(repeatCount),
     );
     for (const text of [...texts, `'${'a'.repeat(50 * repeatCount)}`]) expect(readStatement(text).more).toBe(false);
+  });
+});
+
+describe('replaceParameters()', () => {
+  it.each([
+    ['a > :from and a <= :TO', 'a > $1 and a <= $2'],
+    ['a::from, a::to', 'a::from, a::to'],
+    [`':to', "a:to", $$ :to $$, $t$ :to $t$`, `':to', "a:to", $$ :to $$, $t$ :to $t$`],
+    [String.raw`e'\':to' || :to`, String.raw`e'\':to' || $2`],
+    ['/* :to /* */ :to */ :to -- :to\n:to', '/* :to /* */ :to */ $2 -- :to\n$2'],
+    [':tomorrow, :other, :from', ':tomorrow, :other, $1'],
+    [':constructor', ':constructor'],
+  ])('replaces parameters outside of strings, names and comments: %s', (text, replaced) => {
+    const values = new Map([
+      ['from', '$1'],
+      ['to', '$2'],
+    ]);
+    expect(replaceParameters(text, values)).toBe(replaced);
   });
 });

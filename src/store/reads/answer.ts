@@ -9,6 +9,7 @@ import { pageUrl } from '../../version.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
+import { readStatement } from './statement-text.ts';
 
 export interface ResultColumn {
   readonly name: string;
@@ -171,8 +172,12 @@ function columnOf({ name, dataTypeID }: FieldDef): ResultColumn {
 const statementErrorStates = /^(?:0A|21|22|24|25006|26|2F|34|38|39|3F|42|54|55000|58P|P0)/u;
 const missingRightState = '42501';
 
-/** @param prefix number of characters in front of the statement in the text that is sent */
-async function withQueryErrors<T>(statement: string, prefix: number, pending: Promise<T>): Promise<T> {
+/**
+ * Reports an error that the statement causes with the message of Postgres and the position in the statement.
+ * @param prefix number of characters in front of the statement in the text that is sent
+ * @throws IndexerError QUERY_REFUSED
+ */
+export async function withQueryErrors<T>(statement: string, prefix: number, pending: Promise<T>): Promise<T> {
   try {
     return await pending;
   } catch (thrown) {
@@ -200,87 +205,4 @@ function formatPosition(statement: string, position: number): string {
   if (position < 1 || before.length < position - 1) return '';
   const line = before.filter((character) => character === '\n').length + 1;
   return ` at line ${String(line)}, column ${String(before.length - before.lastIndexOf('\n'))}`;
-}
-
-// Scans the text of a statement in one pass, for its end and its first word.
-
-export interface StatementText {
-  /** The text up to the first semicolon. */
-  readonly bare: string;
-  /** First word in lower case, after any parentheses; empty if there is none. */
-  readonly firstWord: string;
-  /** Whether anything except white space and comments follows the first semicolon. */
-  readonly more: boolean;
-}
-
-const identifierPattern = /[\p{L}_][\p{L}\p{N}_$]*/uy;
-const layout = /[ \t\n\r\f\v]+/uy;
-const toLineEnd = /[^\n\r]*/uy;
-const dollarTag = /\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$/uy;
-const commentMark = /\/\*|\*\//gu;
-
-/** Scans the text as Postgres does: comments may be nested, and strings may contain anything. */
-export function readStatement(text: string): StatementText {
-  let firstKeyword: string | undefined;
-  let end: number | undefined;
-  for (let position = 0; position < text.length;) {
-    const nextPosition = skipLayout(text, position);
-    if (nextPosition > position) {
-      position = nextPosition;
-    } else if (text[position] === ';') {
-      end ??= position;
-      position += 1;
-    } else if (end !== undefined) {
-      return { bare: text.slice(0, end), firstWord: firstKeyword ?? '', more: true };
-    } else {
-      const token = matchEnd(identifierPattern, text, position);
-      if (text[position] !== '(') firstKeyword ??= text.slice(position, token).toLowerCase();
-      position = skipToken(text, position, token);
-    }
-  }
-  return { bare: text.slice(0, end), firstWord: firstKeyword ?? '', more: false };
-}
-
-/** Position after white space or one comment, or `at` if neither begins there. */
-function skipLayout(text: string, at: number): number {
-  if (text.startsWith('--', at)) return matchEnd(toLineEnd, text, at);
-  if (!text.startsWith('/*', at)) return matchEnd(layout, text, at);
-  let depth = 0;
-  commentMark.lastIndex = at;
-  for (let comment = commentMark.exec(text); comment !== null; comment = commentMark.exec(text)) {
-    depth += comment[0] === '/*' ? 1 : -1;
-    if (depth === 0) return commentMark.lastIndex;
-  }
-  return text.length;
-}
-
-/** @param wordEnd end of the word that begins at `at`; `at` if no word begins there */
-function skipToken(text: string, at: number, wordEnd: number): number {
-  const isEscape = wordEnd === at + 1 && /e/iu.test(text[at] ?? '') && text[wordEnd] === "'";
-  if (isEscape) return skipQuoted(text, wordEnd + 1, /''|'|\\[\s\S]/gu);
-  if (wordEnd > at) return wordEnd;
-  if (text[at] === "'") return skipQuoted(text, at + 1, /'/gu);
-  if (text[at] === '"') return skipQuoted(text, at + 1, /"/gu);
-  const tagEnd = matchEnd(dollarTag, text, at);
-  if (tagEnd === at) return at + 1;
-  const closingIndex = text.indexOf(text.slice(at, tagEnd), tagEnd);
-  return closingIndex < 0 ? text.length : closingIndex + tagEnd - at;
-}
-
-/**
- * Position after the closing quote, or the end of the text if there is none. Outside of escape strings, a doubled quote
- * is treated as the end of one string and the start of another, which gives the same end position.
- * @param quotePattern pattern of quotes, and of longer tokens that may contain a quote
- */
-function skipQuoted(text: string, at: number, quotePattern: RegExp): number {
-  quotePattern.lastIndex = at;
-  for (let quoteMatch = quotePattern.exec(text); quoteMatch !== null; quoteMatch = quotePattern.exec(text)) {
-    if (quoteMatch[0].length === 1) return quotePattern.lastIndex;
-  }
-  return text.length;
-}
-
-function matchEnd(pattern: RegExp, text: string, at: number): number {
-  pattern.lastIndex = at;
-  return pattern.test(text) ? pattern.lastIndex : at;
 }
