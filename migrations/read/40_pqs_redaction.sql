@@ -34,11 +34,16 @@ begin
   end if;
   update :storage.projections set updated_at = now();
   changed := (select range_agg(c.offsets) from :storage.projection_changes c where c.noted_at = now());
-  for projection in select p.name, :storage.in_blocks(changed, p.is_summed) as offsets from :storage.projections p order by p.name loop
+  for projection in
+    select case when p.view_name is null then format(':storage.%I', 'projected_' || p.name) else format(':derived.%I', p.name) end
+             as stored_in,
+           :storage.dependent_offsets(changed, p.is_summed, p.looks_up) as offsets
+      from :storage.projections p order by p.name
+  loop
     execute format(
-      'delete from :storage.%I p using unnest($1) r (offsets)
+      'delete from %s p using unnest($1) r (offsets)
         where p."offset" >= coalesce(lower(r.offsets), -1) and p."offset" < coalesce(upper(r.offsets), 9223372036854775807)',
-      'projected_' || projection.name) using projection.offsets;
+      projection.stored_in) using projection.offsets;
   end loop;
 end
 $$;

@@ -9,12 +9,14 @@ create or replace function :explore.projected_ranges(projection text) returns in
 as $$
 begin
   return (
-    select array(select unnest(p.covered - :storage.in_blocks(coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}'),
-                                                              p.is_summed)))
+    select array(select unnest(p.covered - :storage.dependent_offsets(
+                   coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}'), p.is_summed, p.looks_up)))
       from :storage.projections p
      where p.name = projection
-       and case current_setting('ledger_indexer.projections', true) when 'off' then false when 'filling' then true
-                                                                    else p.is_filled end);
+       and case current_setting('ledger_indexer.projections', true)
+                when 'off' then false when 'filling' then p.is_filled or p.view_name is null else p.is_filled end
+       and not exists (select from :storage.projections n
+                        where n.view_name = p.view_name and n.generation > p.generation and n.is_filled));
 end
 $$;
 comment on function :explore.projected_ranges(text) is
@@ -94,3 +96,46 @@ end
 $$;
 comment on function :pqs.__summed_rows(anyelement, text, bigint, bigint) is
   'Rows of a projection of sums after one offset and up to and including another, stored or computed: one set of rows for each block of offsets. A null offset is no limit. row_type is a null of the type of the rows.';
+
+-- The tables of schema derived have a policy that calls this function.
+create or replace function :explore.sees_stored_rows() returns boolean
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  return exists (select from :storage.projections p where p.view_name is not null);
+end
+$$;
+comment on function :explore.sees_stored_rows() is
+  'Whether the querying role may see rows that projections of users store. A role that is limited to parties may not.';
+
+-- The view of a projection that a user added has this function instead of the last two parts. Its SELECT gets the numbers
+-- -1 and 9223372036854775807 instead of nulls, because it compares offsets with them. Its rows must not depend on settings
+-- of the reader's session.
+create or replace function :pqs.__derived_rows(row_type anyelement, generations text[]) returns setof anyelement
+  language plpgsql stable parallel restricted rows 1000
+  set search_path = pg_catalog, pg_temp
+  set timezone = 'UTC'
+  set datestyle = 'ISO, MDY'
+  set intervalstyle = 'postgres'
+  set extra_float_digits = 1
+  set bytea_output = 'hex'
+as $$
+declare
+  generation text;
+  gap int8range;
+begin
+  foreach generation in array generations loop
+    if :explore.projected_ranges(generation) is not null then
+      for gap in select * from :explore.projection_gaps(generation, null, null) loop
+        return query execute format('select * from :derived.%I(%s, %s)', generation, coalesce(lower(gap) - 1, -1),
+                                    coalesce(upper(gap) - 1, 9223372036854775807));
+      end loop;
+      return;
+    end if;
+  end loop;
+  return query execute format('select * from :derived.%I(-1, 9223372036854775807)', generations[cardinality(generations)]);
+end
+$$;
+comment on function :pqs.__derived_rows(anyelement, text[]) is
+  'Rows of a view of schema derived that are not stored, computed by its SELECT. generations are the versions of the SELECT, in order; if none is stored, the last one computes all rows. row_type is a null of the type of the rows.';

@@ -37,6 +37,7 @@ import { redactCommand } from './maintain/redact.ts';
 import { reseedCommand } from './maintain/reseed.ts';
 import { resetCommand } from './maintain/reset.ts';
 import { jobsCommand } from './maintain/jobs.ts';
+import { projectionCommand } from './projections/projection.ts';
 import { rebuildCommand } from './rebuild/rebuild.ts';
 import { grantReaderCommand } from './roles/grant-reader.ts';
 import { grantRolesCommand } from './roles/grant-roles.ts';
@@ -83,6 +84,7 @@ export const commands: readonly Command[] = [
   grantReaderCommand,
   readerTokenCommand,
   indexCommand,
+  projectionCommand,
 ];
 
 /** A call as the user typed it: the words after the command name, and the environment. */

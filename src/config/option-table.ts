@@ -150,10 +150,10 @@ const indexerOptions = {
   projections: withDefault(
     indexer(
       'INDEXER_PROJECTIONS',
-      'Store rows of slow views in the background, so that queries over a long history are fast: `built-in`, or `off`.',
+      'Store rows of slow views, and of projections that users added, in the background, so that queries over a long history are fast: `all`, `built-in` without those of users, or `off`.',
     ),
-    choice(['built-in', 'off']),
-    'built-in',
+    choice(['all', 'built-in', 'off']),
+    'all',
   ),
   notify: withDefault(
     indexer('INDEXER_NOTIFY', 'Send `NOTIFY <schema>_offset` after each commit, with the checkpoint as payload.'),

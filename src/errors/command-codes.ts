@@ -160,6 +160,35 @@ export const commandCodes = {
     'quarantine retry: a contract that the update archived is no longer stored',
     'leave the update in quarantine; to read the active contracts again, run: `ledger-indexer reseed --yes`',
   ),
+  PROJECTION_REFUSED: kindWithThrownRemedy(
+    'fatal',
+    ExitCode.usage,
+    'projection: the projection cannot be added or changed as requested (see the message)',
+  ),
+  PROJECTION_NOT_FOUND: kind(
+    'fatal',
+    ExitCode.usage,
+    'projection: there is no projection with this name',
+    'list them: `ledger-indexer projection list`',
+  ),
+  PROJECTION_LIMIT: kind(
+    'retry',
+    ExitCode.temporary,
+    'the rows of a projection exceed a limit',
+    'let the SELECT return fewer or shorter rows for an update, then run `ledger-indexer projection add` again',
+  ),
+  PROJECTION_SELECT_FAILED: kind(
+    'fatal',
+    ExitCode.usage,
+    'the SELECT of a projection failed',
+    'run `ledger-indexer projection check FILE` with the SELECT, correct it, then run `ledger-indexer projection add` again',
+  ),
+  PROJECTION_ROWS_OUTSIDE: kind(
+    'fatal',
+    ExitCode.usage,
+    'the SELECT of a projection returns rows outside its range',
+    'let the SELECT return rows with offset > :from and offset <= :to only, then run `ledger-indexer projection add` again',
+  ),
   GRANT_READER_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,

@@ -171,13 +171,14 @@ function retention(options: PartsOptions): Retention | undefined {
 
 /** Opens a connection for the projections of a session. If they are off, stored rows are removed. */
 function projections(options: PartsOptions, streamDatabase: Database): PipelineParts['projections'] {
-  if (options.config.indexer.projections === 'off') {
+  const { projections: kinds } = options.config.indexer;
+  if (kinds === 'off') {
     return () => ({ step: () => dropStep(streamDatabase), close: () => Promise.resolve() });
   }
   return () => {
     const { statementTimeoutMs } = options.config.database;
     const database = openJobDatabase(options, 'projections', projectionConnections, { statementTimeoutMs });
-    const job = new ProjectionJob(database);
+    const job = new ProjectionJob(database, kinds);
     return { step: () => job.step(), close: () => database.close(0) };
   };
 }

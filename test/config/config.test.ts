@@ -77,7 +77,7 @@ describe('loadConfig()', () => {
         quarantine: false,
         unknownUpdates: 'auto',
         completions: 'auto',
-        projections: 'built-in',
+        projections: 'all',
         notify: true,
         logLevel: 'info',
         logFormat: 'auto',

@@ -39,6 +39,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   participants: 'cut',
   projections: 'kept',
   projection_changes: 'added',
+  user_projections: 'kept',
   ...Object.fromEntries(projectionNames.map((name) => [projectedTable(name), 'kept'])),
   filter_additions: 'kept',
   interface_views: 'cut',
@@ -112,6 +113,7 @@ const tablesWithoutHistory = new Set([
   'verifications',
   'projections',
   'projection_changes',
+  'user_projections',
   ...projectionNames.map(projectedTable),
 ]);
 
@@ -220,6 +222,8 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       world.database.url,
       `insert into long.projections (name, select_hash) values ('token_changes', '');
        insert into long.projection_changes (offsets) values ('(,)');
+       insert into long.user_projections (name, generation, select_text, select_hash, read_role, looks_up, sources, key_columns, index_columns)
+         values ('volumes', 1, '', '', 'reader', true, '{}', '{}', '{}');
        ${projectionNames.map((name) => `insert into long.${projectedTable(name)} ("offset") values (1)`).join(';\n')}`,
     );
     tablesBefore = await tables('long');

@@ -1,11 +1,16 @@
 /** User objects that depend on a schema or its tables must exist after the swap and refer to the new schema. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { projectionCommand } from '../../src/cli/projections/projection.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { redactCommand } from '../../src/cli/maintain/redact.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { rebuild, value, viewOf, fromGenesis } from './world.ts';
 
 let world: HistoryWorld;
@@ -23,6 +28,16 @@ const functions = `select array_agg(p.oid::regprocedure || ' ' || p.oid order by
 const comments = `select array_agg(c.relname || ' ' || coalesce(obj_description(c.oid, 'pg_class'), '-') order by 1) as all
   from pg_class c where relnamespace in ('explore'::regnamespace, 'typed'::regnamespace, 'ledger'::regnamespace)`;
 
+/** Adds a projection of a user, which has the offsets of all updates. */
+async function addProjection(env: Readonly<Record<string, string>>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'survivors-'));
+  const file = join(folder, 'offsets.sql');
+  writeFileSync(file, 'select u."offset" from explore.updates u where u."offset" > :from and u."offset" <= :to');
+  await runCommand(grantReaderCommand, ['rebuild_projecting', '--shared-database'], env);
+  await runCommand(projectionCommand, ['add', 'offsets', '--sql', file, '--role', 'rebuild_projecting'], env);
+  rmSync(folder, { recursive: true });
+}
+
 beforeAll(async () => {
   world = await HistoryWorld.open(120);
   const { url } = world.database;
@@ -37,7 +52,7 @@ beforeAll(async () => {
   redactedId = String(await value(world, `select contract_id from explore.contracts where not is_active limit 1`));
   await query(
     url,
-    `drop role if exists rebuild_party; drop role if exists rebuild_ops; create role rebuild_ops nologin;
+    `drop role if exists rebuild_party; drop role if exists rebuild_ops; drop role if exists rebuild_projecting; create role rebuild_ops nologin;
      create view public.active as select count(*) as n from explore.active_contracts;
      create materialized view public.kept as select template_fqn, count(*) as n from explore.contracts group by 1;
      create view public.exercised as select count(*) as n from typed."${typedViewName}";
@@ -70,6 +85,7 @@ beforeAll(async () => {
   const env = world.env();
   await runCommand(redactCommand, ['contract', redactedId, '--reason', 'asked', '--yes'], env);
   await runCommand(grantReaderCommand, ['rebuild_party', '--party', party], env);
+  await addProjection(env);
   objectsBefore = await Promise.all(
     [oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]),
   );
@@ -80,7 +96,9 @@ beforeAll(async () => {
   await world.index('ledger', fromGenesis);
 }, 120_000);
 afterAll(async () => {
-  await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party').catch(() => undefined);
+  await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party, rebuild_projecting').catch(
+    () => undefined,
+  );
   await world.close();
 });
 
@@ -113,6 +131,18 @@ describe('schema swap', () => {
     );
     const options = `select reloptions @> '{security_barrier=true}' from pg_class where oid = 'public.direct'::regclass`;
     expect(await value(world, options)).toBe(true);
+  });
+
+  it('keeps projections of users, whose rows are stored again', async () => {
+    const updates = await value(world, 'select count(*) from explore.updates');
+    expect(await value(world, 'select count(*) from derived.offsets')).toBe(updates);
+    await using indexer = await world.run('ledger', fromGenesis);
+    await waitFor('the rows are stored', async () => {
+      const { projections } = await indexer.status();
+      return projections.find(({ name }) => name === 'offsets$1')?.offsetsBehind === 0 ? true : undefined;
+    });
+    expect(await value(world, 'select count(*) from derived."offsets$1"')).toBe(updates);
+    expect(await value(world, 'select count(*) from derived.offsets')).toBe(updates);
   });
 
   it('leaves no outside object that depends on the previous schema', async () => {

@@ -38,6 +38,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'reader_tokens',
   'projections',
   'projection_changes',
+  'user_projections',
   ...projectionNames.map(projectedTable),
 ]);
 

@@ -22,7 +22,7 @@ export const commandPages = {
   read: ['query', 'explain', 'diff', 'account-statement', 'verify', 'compare-pqs', 'views', 'index'],
   change: ['filter', 'rebuild', 'switch-participant', 'jobs', 'reset', 'reseed', 'quarantine'],
   remove: ['prune', 'hold', 'redact'],
-  share: ['grant-roles', 'grant-reader', 'reader-token', 'webhook', 'export', 'codegen', 'graphql'],
+  share: ['grant-roles', 'grant-reader', 'reader-token', 'webhook', 'projection', 'export', 'codegen', 'graphql'],
   ledger: ['ledger'],
 } as const satisfies Readonly<Record<string, readonly string[]>>;
 

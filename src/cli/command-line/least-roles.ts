@@ -36,6 +36,7 @@ export const leastRoles = [
       'hold list',
       'webhook list',
       'webhook dead-letters',
+      'projection list',
       'jobs list',
       'filter',
       'reader-token list',
@@ -131,6 +132,11 @@ export const leastRoles = [
     role: 'migrator',
     features: ['index create'],
     touches: 'creates an index on `contracts`',
+  },
+  {
+    role: 'migrator',
+    features: ['projection add', 'projection check', 'projection refill', 'projection drop'],
+    touches: 'creates and drops tables, functions and views in `derived`; `check` leaves nothing behind',
   },
   {
     role: 'migrator',

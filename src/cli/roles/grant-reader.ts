@@ -52,6 +52,8 @@ export const grantReaderCommand: Command = {
         return printUnseenParties(database, parties, (line) => print(`-- ${line}`));
       }
       await grantReader(database, reader);
+      const { renewDerivedGrants } = await import('../../store/user-projections/grants.ts');
+      await renewDerivedGrants(database);
       const readableText = parties.length === 0 ? 'everything' : `what ${parties.join(', ')} may see`;
       print(`role ${role} reads ${readableText} in schema ${database.schema} and its view schemas`);
       await printUnseenParties(database, parties, print);

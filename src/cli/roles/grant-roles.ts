@@ -61,8 +61,11 @@ export const grantRolesCommand: Command = {
       connections: connectionsOf(args),
     };
     await withDatabase(config, openOptions, async (database) => {
-      if (isDryRun) printPlan(await planRoles(database, request), schema, print);
-      else printRoles(await grantRoles(database, request), print);
+      if (isDryRun) return printPlan(await planRoles(database, request), schema, print);
+      const plan = await grantRoles(database, request);
+      const { renewDerivedGrants } = await import('../../store/user-projections/grants.ts');
+      await renewDerivedGrants(database);
+      printRoles(plan, print);
     });
   },
 };

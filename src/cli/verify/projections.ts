@@ -1,6 +1,11 @@
 /** `verify --projections`: compares the stored rows of projections with the rows that their SELECTs compute. */
-import { builtInProjections } from '../../store/projections/projections.ts';
-import { ignoreProjections, rangeDifferences, sampleOf, storedRanges } from '../../store/verify/projection-rows.ts';
+import {
+  ignoreProjections,
+  rangeDifferences,
+  sampleOf,
+  storedProjections,
+  storedRanges,
+} from '../../store/verify/projection-rows.ts';
 import type { Snapshot } from '../../store/verify/snapshot.ts';
 import { listedFindings, type Compared, type Finding } from './result.ts';
 
@@ -18,7 +23,7 @@ export async function verifyProjections({ snapshot, schema, ranges, progress }: 
   const findings: Finding[] = [];
   let [compared, different] = [0, 0];
   await ignoreProjections(client);
-  for (const projection of await builtInProjections(schema)) {
+  for (const projection of await storedProjections(client, schema)) {
     const stored = await storedRanges(client, projection);
     for (const range of ranges === 'all' ? stored : sampleOf(stored, ranges)) {
       const differences = await rangeDifferences(client, projection, range);

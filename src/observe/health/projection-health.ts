@@ -1,10 +1,9 @@
 /** State of the projections, in the form of `/status`. */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { ProjectionName } from '../../model/stream.ts';
 import { scrub } from '../figures/scrub.ts';
 
 export interface ProjectionStatus {
-  readonly name: ProjectionName;
+  readonly name: string;
   /** Last offset of the newest stored range; null if this process has stored no range yet. */
   readonly offset: number | null;
   /** Offsets between that offset and the checkpoint when the range was read. */
@@ -14,14 +13,14 @@ export interface ProjectionStatus {
 }
 
 export class ProjectionHealth {
-  readonly #states = new Map<ProjectionName, ProjectionStatus>();
+  readonly #states = new Map<string, ProjectionStatus>();
 
-  stored(name: ProjectionName, offset: number, checkpoint: number): void {
+  stored(name: string, offset: number, checkpoint: number): void {
     this.#states.set(name, { name, offset, offsetsBehind: checkpoint - offset, problem: null });
   }
 
   /** The projection is parked. */
-  failed(name: ProjectionName, { code, message, remedy }: IndexerError): void {
+  failed(name: string, { code, message, remedy }: IndexerError): void {
     const before = this.#states.get(name) ?? { name, offset: null, offsetsBehind: null };
     this.#states.set(name, { ...before, problem: { code, message: scrub(message), remedy: scrub(remedy) } });
   }

@@ -3,7 +3,7 @@
  * (src/observe) decides what becomes a log line, a counter or a gauge. No method may throw or block.
  */
 import type { IndexerError } from '../../errors/indexer-error.ts';
-import type { LockHolder, Phase, RequestedInterface, Job, ProjectionName } from '../../model/stream.ts';
+import type { LockHolder, Phase, RequestedInterface, Job } from '../../model/stream.ts';
 import type { UnknownNameCount } from '../../model/unknown.ts';
 
 /** Contents of one committed database transaction. The counts are only for this batch. */
@@ -74,7 +74,7 @@ export type ProjectionStep =
   | { readonly kind: 'removed' }
   | {
       readonly kind: 'filled';
-      readonly name: ProjectionName;
+      readonly name: string;
       readonly seconds: number;
       readonly range: {
         /** Exclusive; null at the beginning of history. */
@@ -88,7 +88,7 @@ export type ProjectionStep =
         readonly isLast: boolean;
       };
     }
-  | { readonly kind: 'failed'; readonly name: ProjectionName; readonly error: IndexerError };
+  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError };
 
 /** Result of one background pass over packages. */
 export interface PackageFacts {

@@ -26,6 +26,21 @@ export function readSchemas(storage: string): ReadSchemas {
   };
 }
 
+/** Name of the schema with the projections that users add. It exists once there is one. */
+export function derivedSchema(storage: string): string {
+  return storage === defaultStorage ? 'derived' : `${storage}_derived`;
+}
+
+/** Name of the table and of the function of a version, without their schema. */
+export function versionName(view: string, generation: number): string {
+  return `${view}$${String(generation)}`;
+}
+
+/** SQL: an object of schema `derived`. */
+export function derivedName(storage: string, name: string): string {
+  return `${escapeIdentifier(derivedSchema(storage))}.${escapeIdentifier(name)}`;
+}
+
 /** Search path of readers. If a name exists in two schemas, the view of `explore` comes first. */
 export function readersPath({ storage, explore, typed: typedSchema, pqs }: ReadSchemas): string {
   return [explore, typedSchema, pqs, storage].map((schema) => escapeIdentifier(schema)).join(', ');

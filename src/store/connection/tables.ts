@@ -478,6 +478,9 @@ interface ProjectionsTable {
   readonly is_filled: Generated<boolean>;
   readonly problem: string | null;
   readonly updated_at: Generated<Date>;
+  readonly view_name: string | null;
+  readonly generation: number | null;
+  readonly looks_up: Generated<boolean>;
 }
 
 interface QuarantineTable {
@@ -657,6 +660,21 @@ interface UpdatesTable {
   readonly raw: ColumnType<unknown, string | null | undefined, string | null>;
 }
 
+interface UserProjectionsTable {
+  readonly name: string;
+  readonly generation: number;
+  readonly select_text: string;
+  readonly select_hash: string;
+  readonly read_role: string;
+  readonly looks_up: boolean;
+  readonly sources: readonly string[];
+  readonly key_columns: readonly string[];
+  readonly index_columns: readonly string[];
+  readonly party_column: string | null;
+  readonly is_retired: Generated<boolean>;
+  readonly added_at: Generated<Date>;
+}
+
 interface VerificationsTable {
   readonly kind: 'invariants' | 'acs' | 'tail' | 'range' | 'tokens' | 'projections';
   readonly outcome: 'equal' | 'different' | 'undecided';
@@ -758,6 +776,7 @@ export interface Tables {
   readonly typed_columns: TypedColumnsTable;
   readonly typed_views: TypedViewsTable;
   readonly updates: UpdatesTable;
+  readonly user_projections: UserProjectionsTable;
   readonly verifications: VerificationsTable;
   readonly webhook_dead_letters: WebhookDeadLettersTable;
   readonly webhook_secrets: WebhookSecretsTable;

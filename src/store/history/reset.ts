@@ -18,6 +18,7 @@ import { truncateFilterParts } from './filter-parts.ts';
 import { dropFilterExtension } from './filter-extension.ts';
 import { truncateWebhooks } from '../webhooks/hooks.ts';
 import { noteChange } from '../projections/note-change.ts';
+import { userProjections } from '../projections/user-versions.ts';
 
 /** Tables of stored rows of projections. */
 const projectedTables = tablesWhere(({ sizes }) => sizes === 'projections');
@@ -284,7 +285,8 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
       `truncate coverage, updates, batches, exercises, archives, topology_events, activity_hourly, quarantine, verifications,
                 completions, submitters, completion_ranges`,
     );
-    await client.query(`truncate projections, projection_changes, ${projectedTables.join(', ')}`);
+    const userTables = (await userProjections(client, database.schema)).map(({ table }) => table);
+    await client.query(`truncate projections, projection_changes, ${[...projectedTables, ...userTables].join(', ')}`);
     const tablesWithOffsets = ['filter_interfaces', 'filter_additions', 'participants'] as const;
     for (const table of tablesWithOffsets) await tablesOf(client).deleteFrom(table).execute();
     await truncateWebhooks(client, null);

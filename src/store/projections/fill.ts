@@ -7,19 +7,22 @@ import type { ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { selectOfRange, type ProjectedRange, type Projection } from './projections.ts';
 
-export interface FilledRange extends ProjectedRange {
-  readonly rows: number;
+export interface NextRange extends ProjectedRange {
   /** Checkpoint of the stream when the range was read. */
   readonly checkpoint: number;
   /** Whether no range was left: all offsets are covered that the filled projections it reads cover. */
   readonly isLast: boolean;
 }
 
+export interface FilledRange extends NextRange {
+  readonly rows: number;
+}
+
 /**
  * Runs `work` in a transaction that reads one snapshot. Plans keep the settings of the writer's sessions, which avoid
  * scans: a table without statistics is not read completely for a few offsets.
  */
-function inSnapshot<T>(database: Database, work: (client: ClientBase) => Promise<T>): Promise<T> {
+export function inSnapshot<T>(database: Database, work: (client: ClientBase) => Promise<T>): Promise<T> {
   return database.transaction(async (client) => {
     await client.query('set transaction isolation level repeatable read; set local plan_cache_mode = auto');
     return work(client);
@@ -43,8 +46,8 @@ export function invalidate(database: Database, projections: readonly Projection[
     await lockProjections(client);
     await client.query(
       `update projections
-          set outdated = outdated + covered * in_blocks($1, is_summed), covered = covered - in_blocks($1, is_summed),
-              updated_at = now()`,
+          set outdated = outdated + covered * dependent_offsets($1, is_summed, looks_up),
+              covered = covered - dependent_offsets($1, is_summed, looks_up), updated_at = now()`,
       [changed],
     );
     return true;
@@ -62,12 +65,14 @@ async function addProjections(client: ClientBase, projections: readonly Projecti
     'select name, select_hash as hash from projections',
   );
   const hashes = new Map(rows.map(({ name, hash }) => [name, hash]));
-  if (projections.every(({ name, hash }) => hashes.get(name) === hash)) return false;
-  await outdateOthers(client, projections);
-  for (const { name, hash, isSummed } of projections) {
+  const listed = projections.filter(({ name, user }) => user?.isRetired !== true || hashes.has(name));
+  if (listed.every(({ name, hash }) => hashes.get(name) === hash)) return false;
+  await outdateOthers(client, listed);
+  for (const { name, hash, isSummed, user } of listed) {
     await client.query(
-      'insert into projections (name, select_hash, is_summed) values ($1, $2, $3) on conflict do nothing',
-      [name, hash, isSummed],
+      `insert into projections (name, select_hash, is_summed, view_name, generation, looks_up)
+       values ($1, $2, $3, $4, $5, $6) on conflict do nothing`,
+      [name, hash, isSummed, user?.view ?? null, user?.generation ?? null, user?.looksUp ?? false],
     );
   }
   return true;
@@ -90,14 +95,27 @@ export async function outdateOthers(client: ClientBase, projections: readonly Pr
 }
 
 /** Marks all rows of all projections as outdated, so that every view computes its rows from the history. */
-export async function outdateAll(database: Database): Promise<void> {
-  await database.transaction(async (client) => {
-    await lockProjections(client);
-    await client.query(
-      `update projections set covered = '{}', outdated = '{(,)}', is_filled = false, updated_at = now()
-        where covered <> '{}'`,
-    );
-  });
+export async function outdateAll(database: Database, which: 'all' | 'user' = 'all'): Promise<void> {
+  await database.transaction((client) => outdateRows(client, which));
+}
+
+/** Does the same in the transaction of the caller. */
+export async function outdateRows(client: ClientBase, which: 'all' | 'user'): Promise<void> {
+  await lockProjections(client);
+  await client.query(
+    `update projections set covered = '{}', outdated = '{(,)}', is_filled = false, updated_at = now()
+      where covered <> '{}' and ${isOneOf(which)}`,
+  );
+}
+
+/** SQL: whether a row of projections is one of these. */
+function isOneOf(which: 'all' | 'user'): string {
+  return which === 'all' ? 'true' : 'view_name is not null';
+}
+
+/** Removes projections from the list. Their rows must be gone. */
+export async function removeFromList(database: Database, which: 'all' | 'user'): Promise<void> {
+  await database.transaction((client) => client.query(`delete from projections where ${isOneOf(which)}`));
 }
 
 export interface PendingWork {
@@ -171,41 +189,59 @@ function isWithin(row: string, range: string): string {
  *   covered by the projections whose rows the SELECT reads
  */
 export function fillNext(database: Database, projection: Projection, most: number): Promise<FilledRange | undefined> {
-  const { name, table } = projection;
+  const { table } = projection;
   return inSnapshot(database, async (client) => {
     const range = await nextRange(client, projection, most);
     if (range === undefined) {
       await markFilled(client, projection);
       return undefined;
     }
-    const { after, upTo, checkpoint, isLast } = range;
     // Without this setting, a view computes the rows of another projection until that projection has been filled once.
     await client.query(`set local ledger_indexer.projections = 'filling'`);
     const { rowCount } = await client.query(`insert into ${table} ${selectOfRange(projection, range)}`);
-    await client.query(
-      `update projections
-          set covered = covered + int8multirange(int8range($2, $3, '(]')), is_filled = is_filled or $4, problem = null,
-              updated_at = now()
-        where name = $1`,
-      [name, after, upTo, isLast],
-    );
-    return { after, upTo, checkpoint, isLast, rows: rowCount ?? 0 };
+    await coverRange(client, projection, range);
+    return { ...range, rows: rowCount ?? 0 };
   });
 }
 
-async function nextRange(
+/**
+ * Adds a range to the covered offsets.
+ * @param rowVersion if set, nothing is changed unless the row of the projection has this version
+ * @returns false if nothing was changed
+ */
+export async function coverRange(
+  client: ClientBase,
+  { name }: Projection,
+  { after, upTo, isLast }: NextRange,
+  rowVersion?: string,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    `update projections
+        set covered = covered + int8multirange(int8range($2, $3, '(]')), is_filled = is_filled or $4, problem = null,
+            updated_at = now()
+      where name = $1 and coalesce(xmin::text = $5, true)`,
+    [name, after, upTo, isLast, rowVersion ?? null],
+  );
+  return rowCount === 1;
+}
+
+/**
+ * The next range that is not covered; undefined if there is none, see {@link fillNext}. The SELECT of a user reads views,
+ * which compute all rows that the projections behind them have not stored. So it waits until these are filled.
+ */
+export async function nextRange(
   client: ClientBase,
   { name, sources, isSummed }: Projection,
   most: number,
-): Promise<Omit<FilledRange, 'rows'> | undefined> {
-  const { rows } = await client.query<Omit<FilledRange, 'rows' | 'isLast'> & { gapEnd: number; isOnly: boolean }>(
+): Promise<NextRange | undefined> {
+  const { rows } = await client.query<Omit<NextRange, 'isLast'> & { gapEnd: number; isOnly: boolean }>(
     `with gap as (
        select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint,
               count(*) over () = 1 and ${areSourcesFilled} as is_only
          from projections p
         cross join stream s
         cross join unnest(${storable}) g (gap)
-        where p.name = $1 and s.checkpoint is not null
+        where p.name = $1 and s.checkpoint is not null and (p.view_name is null or ${areSourcesFilled})
         order by g.gap limit 1),
      sized as (
        select g.*, least(g.up_to,
@@ -240,15 +276,25 @@ const storable = `
 /**
  * Marks a projection as filled if nothing can be stored, for example because the last block is not complete. Then the
  * range that reached the checkpoint was not known to be the last one.
+ * @returns true if it was not marked before
  */
-async function markFilled(client: ClientBase, { name, sources }: Projection): Promise<void> {
-  await client.query(
+export async function markFilled(client: ClientBase, { name, sources }: Projection): Promise<boolean> {
+  const { rowCount } = await client.query(
     `update projections p set is_filled = true, updated_at = now()
        from stream s
       where p.name = $1 and not p.is_filled and s.checkpoint is not null and p.outdated = '{}'
         and ${areSourcesFilled} and ${storable} = '{}'`,
     [name, sources],
   );
+  return rowCount === 1;
+}
+
+/** Whether projections that users added are listed. */
+export async function hasUsers(database: Database): Promise<boolean> {
+  return database.withClient(async (client) => {
+    const { rowCount } = await client.query('select from projections where view_name is not null limit 1');
+    return rowCount === 1;
+  });
 }
 
 /** Whether a projection has stored rows that are not outdated. */

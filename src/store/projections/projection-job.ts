@@ -9,18 +9,21 @@ import {
   allEndedBefore,
   fillNext,
   hasStored,
+  hasUsers,
   invalidate,
   nextTransaction,
   noteProblem,
   outdateAll,
   pendingWork,
   removeOutdated,
+  removeFromList,
   type FilledRange,
   type PendingWork,
 } from './fill.ts';
 import { canNoteChanges } from './note-change.ts';
-import type { ProjectionName } from '../../model/stream.ts';
 import { builtInProjections, type Projection } from './projections.ts';
+import { userProjections } from './user-versions.ts';
+import { fillNextAsReader } from './fill-user.ts';
 
 /** Aim for the duration of one range, milliseconds. A longer range would delay the removal of changed rows. */
 const rangeMs = 500;
@@ -31,6 +34,8 @@ const largestSize = 20_000;
 const parkedMs = 600_000;
 /** A failure that a retry may fix parks the projection if it occurs this often in a row. */
 const failuresUntilParked = 6;
+/** Delay after a failure of a user's SELECT that a smaller range may fix, milliseconds. */
+const userRetryMs = 10_000;
 const removedPerStep = 20_000;
 
 /** One step of the job. */
@@ -38,17 +43,21 @@ export type ProjectionStep =
   | { readonly kind: 'removed' }
   | {
       readonly kind: 'filled';
-      readonly name: ProjectionName;
+      readonly name: string;
       readonly seconds: number;
       readonly range: FilledRange;
     }
-  | { readonly kind: 'failed'; readonly name: ProjectionName; readonly error: IndexerError };
+  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError };
+
+/** Which projections a job fills; rows of the others are removed. */
+export type FilledKinds = 'all' | 'built-in';
 
 export class ProjectionJob {
   readonly #database: Database;
-  readonly #projections: Promise<readonly Projection[]>;
+  readonly #kinds: FilledKinds;
+  readonly #builtIn: Promise<readonly Projection[]>;
   readonly #sizes = new Map<string, number>();
-  /** Time of the next attempt of a parked projection, on the monotonic clock, milliseconds. */
+  /** Time of the next attempt of a projection that failed, on the monotonic clock, milliseconds. */
   readonly #parkedUntil = new Map<string, number>();
   /** Failures in a row that a retry may fix, by projection. */
   readonly #failures = new Map<string, number>();
@@ -58,9 +67,10 @@ export class ProjectionJob {
   #firstXid: string | undefined;
   #areNoted = false;
 
-  constructor(database: Database) {
+  constructor(database: Database, kinds: FilledKinds = 'all') {
     this.#database = database;
-    this.#projections = builtInProjections(database.schema);
+    this.#kinds = kinds;
+    this.#builtIn = builtInProjections(database.schema);
   }
 
   /**
@@ -70,18 +80,27 @@ export class ProjectionJob {
    * @throws IndexerError for failures that a later step may not have
    */
   async step(): Promise<ProjectionStep | 'off' | undefined> {
-    const projections = await this.#projections;
     this.#canNote ??= await canNoteChanges(this.#database);
     if (!this.#canNote) return dropStep(this.#database);
+    const users = await listUsers(this.#database);
+    if (this.#kinds === 'built-in' && (await dropUsers(this.#database, users))) return { kind: 'removed' };
+    const projections = [...(await this.#builtIn), ...(this.#kinds === 'all' ? users : [])];
     if (await invalidate(this.#database, projections)) return { kind: 'removed' };
     const pending = await pendingWork(this.#database);
     if (await removeFirst(this.#database, projections, pending)) return { kind: 'removed' };
     if (!(await this.#areChangesNoted())) return undefined;
+    return this.#fillOne(
+      projections.filter(({ user }) => user?.isRetired !== true),
+      pending.behind,
+    );
+  }
+
+  async #fillOne(projections: readonly Projection[], behind: ReadonlySet<string>): Promise<ProjectionStep | undefined> {
     for (let tried = 0; tried < projections.length; tried += 1) {
       const projection = projections[this.#next % projections.length];
       this.#next += 1;
-      if (projection === undefined || !pending.behind.has(projection.name)) continue;
-      if ((this.#parkedUntil.get(projection.name) ?? 0) > performance.now()) continue;
+      if (projection === undefined || !behind.has(projection.name)) continue;
+      if ((this.#parkedUntil.get(keyOf(projection)) ?? 0) > performance.now()) continue;
       const step = await this.#fill(projection);
       if (step !== undefined) return step;
     }
@@ -101,33 +120,50 @@ export class ProjectionJob {
   }
 
   async #fill(projection: Projection): Promise<ProjectionStep | undefined> {
-    const { name } = projection;
-    const size = this.#sizes.get(name) ?? firstSize;
+    const { name, user } = projection;
+    const key = keyOf(projection);
+    const size = this.#sizes.get(key) ?? firstSize;
     const begin = performance.now();
     try {
-      const range = await fillNext(this.#database, projection, size);
+      const range = await (user === undefined
+        ? fillNext(this.#database, projection, size)
+        : fillNextAsReader(this.#database, projection, user, size));
       if (range === undefined) return undefined;
       const ms = performance.now() - begin;
-      this.#sizes.set(name, nextSize(size, ms));
-      this.#failures.delete(name);
+      this.#sizes.set(key, nextSize(size, ms));
+      this.#failures.delete(key);
       return { kind: 'filled', name, seconds: ms / 1000, range };
     } catch (thrown) {
       const error = toIndexerError(thrown);
       // Another transaction has changed the row of the projection, for example a redaction.
       if (error.code === 'STORE_CONFLICT') throw error;
-      this.#sizes.set(name, Math.max(smallestSize, Math.round(size / 4)));
-      if (error.retry === 'retry' && this.#failuresInARow(name) < failuresUntilParked) throw error;
-      this.#parkedUntil.set(name, performance.now() + parkedMs);
+      this.#sizes.set(key, Math.max(smallestSize, Math.round(size / 4)));
+      if (error.retry === 'retry' && this.#failuresInARow(key) < failuresUntilParked) {
+        if (error.code !== 'PROJECTION_LIMIT') throw error;
+        // The other projections continue at once.
+        this.#parkedUntil.set(key, performance.now() + userRetryMs);
+        return undefined;
+      }
+      this.#parkedUntil.set(key, performance.now() + parkedMs);
       await noteProblem(this.#database, name, `${error.code}: ${error.message}`);
       return { kind: 'failed', name, error };
     }
   }
 
-  #failuresInARow(name: string): number {
-    const failures = (this.#failures.get(name) ?? 0) + 1;
-    this.#failures.set(name, failures);
+  #failuresInARow(key: string): number {
+    const failures = (this.#failures.get(key) ?? 0) + 1;
+    this.#failures.set(key, failures);
     return failures;
   }
+}
+
+/** A projection that is added again with another SELECT begins without the failures of the previous one. */
+function keyOf({ name, hash, user }: Projection): string {
+  return user === undefined ? name : `${name} ${hash}`;
+}
+
+function listUsers(database: Database): Promise<readonly Projection[]> {
+  return database.withClient((client) => userProjections(client, database.schema));
 }
 
 /** A size at most twice as large, and at least a quarter, of the previous one. */
@@ -152,9 +188,17 @@ async function removeFirst(
  */
 export async function dropStep(database: Database): Promise<ProjectionStep | 'off'> {
   await outdateAll(database);
-  const pending = await pendingWork(database);
-  if (await removeFirst(database, await builtInProjections(database.schema), pending)) return { kind: 'removed' };
-  await database.transaction((client) => client.query('delete from projections'));
+  const projections = [...(await builtInProjections(database.schema)), ...(await listUsers(database))];
+  if (await removeFirst(database, projections, await pendingWork(database))) return { kind: 'removed' };
+  await removeFromList(database, 'all');
   await database.transaction((client) => client.query('delete from projection_changes'));
   return 'off';
+}
+
+/** Does the same for projections that users added. @returns false if nothing was left */
+async function dropUsers(database: Database, users: readonly Projection[]): Promise<boolean> {
+  if (!(await hasUsers(database))) return false;
+  await outdateAll(database, 'user');
+  if (!(await removeFirst(database, users, await pendingWork(database)))) await removeFromList(database, 'user');
+  return true;
 }

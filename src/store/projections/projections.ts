@@ -10,9 +10,9 @@ import { projectedTable, projectionNames, type ProjectionName } from '../../mode
 import { readSchemas } from '../connection/read-schemas.ts';
 
 export interface Projection {
-  /** Name of the view in schema `explore`. */
-  readonly name: ProjectionName;
-  /** Name of its table. */
+  /** Name in table `projections`. For a built-in projection, the name of the view in schema `explore`. */
+  readonly name: string;
+  /** SQL: its table. */
   readonly table: string;
   /**
    * SQL: computes the rows after `$1` and up to and including `$2`, where null is no limit. The columns are those of
@@ -24,7 +24,22 @@ export interface Projection {
   /** Whether the rows are sums of blocks of offsets, which are stored when a block is complete. */
   readonly isSummed: boolean;
   /** The projections whose rows the SELECT reads. A range is stored after their rows in the range. */
-  readonly sources: readonly ProjectionName[];
+  readonly sources: readonly string[];
+  /** Set for a projection that a user added. */
+  readonly user?: UserVersion;
+}
+
+/** One version of a projection that a user added. */
+export interface UserVersion {
+  /** Name of the view in schema `derived`. */
+  readonly view: string;
+  readonly generation: number;
+  /** The role that reads the rows. It can only read. */
+  readonly readRole: string;
+  /** Whether a row may depend on contracts of earlier offsets. */
+  readonly looksUp: boolean;
+  /** Whether a newer version has replaced it, so that its rows are removed. */
+  readonly isRetired: boolean;
 }
 
 /** Projections whose SELECT reads the rows of other projections. */
@@ -104,6 +119,8 @@ export interface ProjectedRange {
 }
 
 /** SQL of the rows in a range. Limits are constants instead of parameters, because the plan has to fit the range. */
-export function selectOfRange({ select }: Projection, { after, upTo }: ProjectedRange): string {
-  return select.replace('$1', after === null ? 'null' : String(after)).replace('$2', String(upTo));
+export function selectOfRange({ select, user }: Projection, { after, upTo }: ProjectedRange): string {
+  // The SELECT of a user compares offsets with its limits, so they are numbers.
+  const begin = after ?? (user === undefined ? 'null' : -1);
+  return select.replace('$1::', `${String(begin)}::`).replace('$2::', `${String(upTo)}::`);
 }

@@ -9,7 +9,8 @@ import { shortChange } from '../connection/short-transaction.ts';
 import { grantReader, readOnlyCondition } from './reader-role.ts';
 import { revokePublicFunctions } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
-import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { derivedSchema, readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { grantToWriters } from './read-as.ts';
 
 /** Names of the roles that can log in. */
 export type LoginRole = Exclude<keyof StreamRoles, 'owner'>;
@@ -103,6 +104,8 @@ export async function grantRoles(database: Database, request: RoleRequest): Prom
       sharedDatabase: request.sharedDatabase,
       connections: request.connections,
     });
+  // The rows of projections of users are read as the reader.
+  if (plan.administers) await shortChange(database, (client) => grantToWriters(client, plan.roles.reader));
   return plan;
 }
 
@@ -262,7 +265,13 @@ async function ownershipStatements(
   schemas: ReadSchemas,
   owner: string,
 ): Promise<readonly string[]> {
-  const { rows } = await client.query<{ object: string }>(otherOwnersQuery, [Object.values(schemas), owner]);
+  // A schema of this name may belong to another program.
+  const { rowCount: projections } = await client.query('select from user_projections limit 1');
+  const derived = projections === 1 ? [derivedSchema(schemas.storage)] : [];
+  const { rows } = await client.query<{ object: string }>(otherOwnersQuery, [
+    [...Object.values(schemas), ...derived],
+    owner,
+  ]);
   return rows.map(({ object }) => `alter ${object} owner to ${escapeIdentifier(owner)}`);
 }
 

@@ -1,15 +1,15 @@
 /**
  * The read side of the storage: views and functions, which contain no data. They are created again from
  * `migrations/read/*.sql` whenever one of those files has changed. The files name schemas by placeholders: `:storage`
- * for the schema of the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for its read schemas.
+ * for the schema of the stream, `:explore`, `:typed`, `:pqs` and `:multisync` for its read schemas, `:derived` for the schema of user projections.
  */
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { readGrants } from '../roles/party-policies.ts';
-import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
-import { outdateOthers } from '../projections/fill.ts';
+import { derivedSchema, readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { outdateOthers, outdateRows } from '../projections/fill.ts';
 import { builtInProjections } from '../projections/projections.ts';
 import { fitFunctions, isDistributed, disableDdlPropagation } from './distribution.ts';
 import { assertOwnSchemas } from '../roles/schema-owners.ts';
@@ -53,10 +53,11 @@ function hashOf(script: string): string {
 
 /** Replaces `:name` by the quoted schema and `:'name'` by the schema as a text literal. `::type` is not changed. */
 function replaceSchemaNames(sql: string, schemas: ReadSchemas): string {
+  const names = { ...schemas, derived: derivedSchema(schemas.storage) };
   return sql.replaceAll(
-    /(?<!:):(')?(storage|explore|typed|pqs|multisync)\b'?/g,
-    (_, literal: string | undefined, name: keyof ReadSchemas) =>
-      literal === undefined ? escapeIdentifier(schemas[name]) : escapeLiteral(schemas[name]),
+    /(?<!:):(')?(storage|explore|typed|pqs|multisync|derived)\b'?/g,
+    (_, literal: string | undefined, name: keyof typeof names) =>
+      literal === undefined ? escapeIdentifier(names[name]) : escapeLiteral(names[name]),
   );
 }
 
@@ -85,6 +86,8 @@ export async function createReadSide(client: ClientBase, storage: string): Promi
   if (isCitusDistributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
   await outdateOthers(client, await builtInProjections(storage));
+  // The SELECT of a user may read any of the new views.
+  await outdateRows(client, 'user');
   // The new views may read tables and columns that were added after the role was created.
   for (const role of await limitedRoles(client, storage)) {
     for (const statement of readGrants(role)) await client.query(statement);

@@ -104,6 +104,14 @@ export const streamTables = {
     redactor: { update: 'updated_at' },
     limited: 'none',
   },
+  // The writer marks versions that a newer one has replaced. Its rows contain SELECTs over contracts of all parties.
+  user_projections: {
+    survivesReset: true,
+    nodes: 'coordinator',
+    writer: { update: 'is_retired' },
+    limited: 'none',
+    carried: 'wholly',
+  },
   // Every role that changes history notes the change.
   projection_changes: {
     nodes: 'coordinator',

@@ -1,6 +1,7 @@
 /** Compares the stored rows of projections with the rows that their SELECTs compute from the history. */
-import type { ClientBase } from 'pg';
-import { selectOfRange, type ProjectedRange, type Projection } from '../projections/projections.ts';
+import { escapeIdentifier, type ClientBase } from 'pg';
+import { builtInProjections, selectOfRange, type ProjectedRange, type Projection } from '../projections/projections.ts';
+import { userProjections } from '../projections/user-versions.ts';
 
 /** Number of updates in one compared range. */
 const updatesPerRange = 1_000;
@@ -16,6 +17,12 @@ export async function ignoreProjections(client: ClientBase): Promise<void> {
   await client.query(`set local ledger_indexer.projections = 'off'`);
 }
 
+/** The built-in projections, and those that users added. */
+export async function storedProjections(client: ClientBase, schema: string): Promise<readonly Projection[]> {
+  const users = (await userProjections(client, schema)).filter(({ user }) => user?.isRetired !== true);
+  return [...(await builtInProjections(schema)), ...users];
+}
+
 /** Ranges whose rows a projection stores and readers use, in order and of at most 1,000 updates. */
 export async function storedRanges(
   client: ClientBase,
@@ -25,7 +32,8 @@ export async function storedRanges(
     `with covered as (
        select lower(r.offsets) - 1 as after, upper(r.offsets) - 1 as up_to
          from projections p
-        cross join unnest(p.covered - in_blocks(coalesce((select range_agg(c.offsets) from projection_changes c), '{}'), p.is_summed)) r (offsets)
+        cross join unnest(p.covered - dependent_offsets(
+                coalesce((select range_agg(c.offsets) from projection_changes c), '{}'), p.is_summed, p.looks_up)) r (offsets)
         where p.name = $1),
      limits as (
        select ${isSummed ? 'block_end(n."offset")' : 'n."offset"'} as "offset"
@@ -51,6 +59,7 @@ export async function rangeDifferences(
   range: ProjectedRange,
 ): Promise<readonly ProjectionDifference[]> {
   const { after, upTo } = range;
+  if (projection.user !== undefined) await becomeReadRole(client, projection.user.readRole);
   const { rows } = await client.query<ProjectionDifference>(
     `with stored as materialized (
        select * from ${projection.table} p
@@ -61,7 +70,21 @@ export async function rangeDifferences(
      select 'missing', d."offset"::float8 from (table computed except all table stored) d
       order by 2, 1`,
   );
+  if (projection.user !== undefined) await client.query('reset role');
   return rows;
+}
+
+/**
+ * Computes rows with the rights with which they were computed, if the session may switch to the role. Otherwise the
+ * session itself is a reader.
+ */
+async function becomeReadRole(client: ClientBase, readRole: string): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from pg_roles r where r.rolname = $1 and pg_has_role(current_user, r.oid,
+       case when current_setting('server_version_num')::int >= 160000 then 'set' else 'member' end)`,
+    [readRole],
+  );
+  if (rowCount === 1) await client.query(`set local role ${escapeIdentifier(readRole)}`);
 }
 
 /** At most `count` ranges with equal distances, always with the last one. */

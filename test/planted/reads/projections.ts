@@ -4,6 +4,7 @@ import type { PlantedArea } from '../planted.ts';
 const migration = 'migrations/0015_projections.sql';
 const fill = 'src/store/projections/fill.ts';
 const test = 'projections/changed-history.long.test.ts';
+const userTest = 'projections/user-projections.slow.test.ts';
 
 export const projections: PlantedArea = {
   name: 'projections',
@@ -25,15 +26,15 @@ export const projections: PlantedArea = {
     {
       name: 'changed offsets stay covered',
       file: fill,
-      line: 'covered = covered - in_blocks($1, is_summed),',
+      line: 'covered = covered - dependent_offsets($1, is_summed, looks_up),',
       instead: "covered = covered - '{}'::int8multirange,",
       test,
     },
     {
       name: 'a changed offset leaves the sums of its block',
       file: 'migrations/read/47_projections.sql',
-      line: "'{}'),\n                                                              p.is_summed)))",
-      instead: "'{}'), false)))",
+      line: "'{}'), p.is_summed, p.looks_up)))",
+      instead: "'{}'), false, p.looks_up)))",
       test,
     },
     {
@@ -126,6 +127,34 @@ export const projections: PlantedArea = {
       line: "  redactor: { delete: true },\n  limited: 'none',",
       instead: "  redactor: { delete: true },\n  limited: 'all',",
       test: 'security/privacy.slow.test.ts',
+    },
+    {
+      name: 'rows of a user that were read before a redaction are stored after it',
+      file: fill,
+      line: 'coalesce(xmin::text = $5, true)',
+      instead: 'coalesce(xmin::text = $5 or true, true)',
+      test: userTest,
+    },
+    {
+      name: 'a redaction keeps later rows of a SELECT that looks up contracts',
+      file: 'migrations/read/40_pqs_redaction.sql',
+      line: ':storage.dependent_offsets(changed, p.is_summed, p.looks_up) as offsets',
+      instead: ':storage.dependent_offsets(changed, p.is_summed, false) as offsets',
+      test: userTest,
+    },
+    {
+      name: 'the rows of a user are read in a transaction that may write',
+      file: 'src/store/projections/read-rows.ts',
+      line: 'set local transaction_read_only = on; ',
+      instead: '',
+      test: 'projections/hostile-selects.slow.test.ts',
+    },
+    {
+      name: 'limited readers see the stored rows of users',
+      file: 'migrations/read/47_projections.sql',
+      line: 'return exists (select from :storage.projections p where p.view_name is not null);',
+      instead: 'return true;',
+      test: 'projections/user-rights.slow.test.ts',
     },
   ],
 };

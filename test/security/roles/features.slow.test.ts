@@ -16,6 +16,9 @@ let world: RolesWorld;
 /** An archived contract, a party with tokens, the newest offset, and an earlier offset. */
 let hiddenIds: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>;
 let pqsFile: string;
+/** File with the SELECT of a projection, and the flag with the role that reads its rows. */
+let sqlFile: string;
+let readAs: readonly string[];
 
 /** Roles with fewer rights than the key; all of them must fail. */
 const includedLogins: Readonly<Record<Login, readonly Login[]>> = {
@@ -118,6 +121,12 @@ beforeAll(async () => {
   hiddenIds = Object.fromEntries(texts) as typeof hiddenIds;
   pqsFile = join(world.folder, 'pqs-url');
   writeFileSync(pqsFile, world.url('reader'), { mode: 0o600 });
+  sqlFile = join(world.folder, 'events.sql');
+  writeFileSync(
+    sqlFile,
+    'select e."offset", e.node_id from explore.events e where e."offset" > :from and e."offset" <= :to',
+  );
+  readAs = ['--role', `${world.prefix}_reader`];
 }, 120_000);
 afterAll(async () => {
   await world[Symbol.asyncDispose]();
@@ -135,6 +144,7 @@ describe('least role for reading', () => {
     call('quarantine list', ['quarantine', 'list']),
     call('hold list', ['hold', 'list']),
     call('webhook list', ['webhook', 'list']),
+    call('projection list', ['projection', 'list']),
     call('jobs list', ['jobs', 'list']),
     call('filter', ['filter']),
     call('reader-token list', ['reader-token', 'list']),
@@ -184,6 +194,10 @@ describe('least role for maintenance', () => {
     { ...call('migrate', ['migrate', '--postgres-schema', 'another']), env: { POSTGRES_MIGRATE: 'auto' } },
     call('views rebuild', ['views', 'rebuild']),
     call('index create', ['index', 'create', 'payload.owner']),
+    { feature: 'projection check', calls: [() => ['projection', 'check', sqlFile, ...readAs]] },
+    { feature: 'projection add', calls: [() => ['projection', 'add', 'events', '--sql', sqlFile, ...readAs]] },
+    call('projection refill', ['projection', 'refill', 'events']),
+    call('projection drop', ['projection', 'drop', 'events']),
     { feature: 'reader-token create', calls: [() => ['reader-token', 'create', '--role', world.served]] },
     {
       feature: 'reader-token revoke',

@@ -6,6 +6,8 @@ import { counter, gauge, histogram } from './description.ts';
 export const queryOps = ['batch', 'copy', 'finish', 'commit', 'read', 'write', 'ddl', 'session'] as const;
 const verifyKinds = ['invariants', 'acs', 'tail', 'range', 'tokens', 'projections'] as const;
 
+const projectionLabel = { words: 'built-in projections, and those that users added', first: projectionNames } as const;
+
 function verifyGauge(name: string, help: string, use: string, initialValue: number) {
   return gauge({ name: `verify_last_${name}`, help, use, initial: initialValue, labels: { kind: verifyKinds } });
 }
@@ -99,19 +101,19 @@ export const databaseSide = {
     name: 'projection_lag_offsets',
     help: 'Offsets between the checkpoint and the end of the projection, when its last range was read. Sums wait for the end of a block of 5,000 offsets.',
     use: 'Growing: the projection is slower than the stream. Its view is complete, but slow.',
-    labels: { name: projectionNames },
+    labels: { name: projectionLabel },
   }),
   projectionSeconds: counter({
     name: 'projection_seconds_total',
     help: 'Time spent filling the projection.',
     use: 'Its rate is the share of one connection that the projection takes.',
-    labels: { name: projectionNames },
+    labels: { name: projectionLabel },
   }),
   projectionParked: gauge({
     name: 'projection_parked',
     help: '1 if the SELECT of the projection failed; it is repeated after ten minutes.',
     use: 'Alert above 0: the log has the reason. Its view is complete, but slow.',
-    labels: { name: projectionNames },
+    labels: { name: projectionLabel },
   }),
   jobActive: jobGauge(
     'job_active',
