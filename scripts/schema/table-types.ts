@@ -60,6 +60,7 @@ const valueTypes: Readonly<Record<string, string>> = {
   text: 'string',
   'text[]': 'readonly string[]',
   timestamptz: 'Date',
+  xid8: 'string',
 };
 
 /** int8 columns whose values may exceed 2^53. For all others, the decoder rejects such values. */

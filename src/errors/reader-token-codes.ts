@@ -1,4 +1,4 @@
-/** Error codes of `reader-token`. */
+/** Error codes of `reader-token`, and of tokens of the participant. */
 import { ExitCode } from './exit-code.ts';
 import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
@@ -24,5 +24,10 @@ export const readerTokenCodes = {
     ExitCode.unexpected,
     'reader-token: the token is revoked, but its login could not be dropped',
     'run the statements in the message; the login can no longer log in',
+  ),
+  NODE_READER_REFUSED: kindWithThrownRemedy(
+    'fatal',
+    ExitCode.configuration,
+    'tokens of the participant: their users cannot read with the role of INDEXER_NODE_TOKENS_ROLE (see the message)',
   ),
 } as const;

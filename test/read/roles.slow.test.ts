@@ -111,11 +111,13 @@ async function expectNoForeignRows(): Promise<void> {
   });
 }
 
-it('grant-reader --party fails and creates no role on Postgres before 15', needs(oldLimitsSkipReason), async () => {
-  await expect(grant(limitedRole, '--party', frames.alice)).rejects.toMatchObject({
-    code: 'GRANT_READER_REFUSED',
-    message: expect.stringContaining('needs Postgres 15') as unknown,
-  });
+it('grant-reader with limits fails and creates no role on Postgres before 15', needs(oldLimitsSkipReason), async () => {
+  for (const limit of [['--party', frames.alice], ['--node-tokens']]) {
+    await expect(grant(limitedRole, ...limit)).rejects.toMatchObject({
+      code: 'GRANT_READER_REFUSED',
+      message: expect.stringContaining('needs Postgres 15') as unknown,
+    });
+  }
   expect(await query(testDatabase.url, `select from pg_roles where rolname = '${limitedRole}'`)).toEqual([]);
   const secured = `select from pg_class where relrowsecurity and relnamespace = 'ledger'::regnamespace`;
   expect(await query(testDatabase.url, secured)).toEqual([]);
@@ -179,12 +181,19 @@ describe('party-limited role', needs(limitsSkipReason), () => {
     expect(readableFunctions.size).toBeGreaterThan(functions.length / 3);
     const definer = await query(
       testDatabase.url,
-      `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')`,
+      `select proname from pg_proc where prosecdef and pronamespace::regnamespace::text = any ('{${names.join(',')}}')
+        order by 1`,
     );
-    // This function fails for roles without write access, even if they may call it.
-    expect(definer).toEqual([{ proname: 'clear_unfinished_seed' }]);
+    // The first function fails for roles without write access, even if they may call it. The others return rights of the
+    // current transaction, and this role may not call them.
+    expect(definer.map(({ proname }) => proname)).toEqual([
+      'clear_unfinished_seed',
+      'session_parties',
+      'session_reads_all',
+    ]);
     await urlAs(limitedRole, async (client) => {
       expect(await rowsOf(client, 'select clear_unfinished_seed(epoch)::text as line from stream')).toBe('42501');
+      expect(await rowsOf(client, 'select session_parties()::text as line')).toBe('42501');
     });
     // There are thousands of combinations of arguments.
   }, 240_000);

@@ -52,7 +52,8 @@ beforeAll(async () => {
   redactedId = String(await value(world, `select contract_id from explore.contracts where not is_active limit 1`));
   await query(
     url,
-    `drop role if exists rebuild_party; drop role if exists rebuild_ops; drop role if exists rebuild_projecting; create role rebuild_ops nologin;
+    `drop role if exists rebuild_party; drop role if exists rebuild_node; drop role if exists rebuild_ops;
+     drop role if exists rebuild_projecting; create role rebuild_ops nologin;
      create view public.active as select count(*) as n from explore.active_contracts;
      create materialized view public.kept as select template_fqn, count(*) as n from explore.contracts group by 1;
      create view public.exercised as select count(*) as n from typed."${typedViewName}";
@@ -86,6 +87,7 @@ beforeAll(async () => {
   await runCommand(redactCommand, ['contract', redactedId, '--reason', 'asked', '--yes'], env);
   await runCommand(grantReaderCommand, ['rebuild_party', '--party', party], env);
   await addProjection(env);
+  await runCommand(grantReaderCommand, ['rebuild_node', '--node-tokens'], env);
   objectsBefore = await Promise.all(
     [oids, functions, comments].map(async (text) => (await value(world, text)) as unknown[]),
   );
@@ -96,7 +98,7 @@ beforeAll(async () => {
   await world.index('ledger', fromGenesis);
 }, 120_000);
 afterAll(async () => {
-  await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party, rebuild_projecting').catch(
+  await query(world.database.url, 'drop owned by rebuild_ops, rebuild_party, rebuild_node, rebuild_projecting').catch(
     () => undefined,
   );
   await world.close();
@@ -162,6 +164,28 @@ describe('schema swap', () => {
     const total = Number(await value(world, 'select count(*) from explore.active_contracts'));
     expect(total).toBeGreaterThan(rowCount);
     await client.end();
+  });
+
+  it('returns only the rows of its transaction to the role of users of the participant', async () => {
+    const client = new Client({ connectionString: world.database.url });
+    await client.connect();
+    const countSql = 'select count(*)::int as n from explore.active_contracts';
+    const counts: unknown[] = [];
+    for (const role of ['rebuild_party', 'rebuild_node', 'rebuild_node with rights']) {
+      await client.query('begin');
+      if (role.endsWith('rights')) {
+        await client.query(
+          `insert into ledger.node_sessions (transaction_id, parties, reads_all) values (pg_current_xact_id(), $1, false)`,
+          [[party]],
+        );
+      }
+      await client.query(`set local role ${role.split(' ')[0] ?? ''}`);
+      counts.push((await client.query<{ n: number }>(countSql)).rows[0]?.n);
+      await client.query('rollback');
+    }
+    await client.end();
+    expect(counts).toEqual([counts[0], 0, counts[0]]);
+    expect(counts[0]).toBeGreaterThan(0);
   });
 
   it('keeps grants and default privileges', async () => {

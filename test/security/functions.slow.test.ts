@@ -68,7 +68,7 @@ afterAll(async () => {
 });
 
 describe('functions in the project schemas', () => {
-  it('include one security definer function, which only the writer may call', async () => {
+  it('include few security definer functions: one for the writer, two for reads of users of the participant', async () => {
     const ownerFunctions = (await routines()).filter(({ owners }) => owners);
     expect(ownerFunctions.map(({ name, path, returns, callers }) => ({ name, path, returns, callers }))).toEqual([
       {
@@ -77,6 +77,9 @@ describe('functions in the project schemas', () => {
         returns: 'boolean',
         callers: ['writer'],
       },
+      // Their bodies are parsed, so no search path applies to them.
+      { name: 'ledger.session_parties()', path: null, returns: 'text[]', callers: [] },
+      { name: 'ledger.session_reads_all()', path: null, returns: 'boolean', callers: [] },
     ]);
   });
 
@@ -105,6 +108,8 @@ describe('functions in the project schemas', () => {
       'ledger.own_redaction()',
       'ledger.pruned_to_offset_in_history()',
       'ledger.redacted_stays()',
+      'ledger.session_parties()',
+      'ledger.session_reads_all()',
       'pqs.create_index_for_contract(text,text,text,text,text)',
     ]);
     expect(names('redactor').length + names('writer').length + names(undefined).length).toBe(closedFunctions.length);

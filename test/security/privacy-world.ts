@@ -72,6 +72,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   webhook_secrets: 'none',
   webhook_dead_letters: 'none',
   reader_tokens: 'none',
+  node_sessions: 'none',
   filter_additions: 'none',
 };
 

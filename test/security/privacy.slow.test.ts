@@ -123,6 +123,7 @@ beforeAll(async () => {
      insert into ledger.webhook_secrets values ('secret', 'https://secret', 'whsec_secret');
      insert into ledger.webhook_dead_letters values ('secret', 1, 0, 'secret', 1, 'secret');
      insert into ledger.reader_tokens (id, hash, role_name, login_name, name) values ('secret', '\\x00', 'secret', 'secret', 'secret');
+     insert into ledger.node_sessions (transaction_id, parties, reads_all) values ('1', '{secret}', true);
      insert into ledger.jobs (name, state, request, problem) values ('filter-extend', 'failed', '{}', 'secret');
      insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0);
      insert into ledger.user_projections (name, generation, select_text, select_hash, read_role, looks_up, sources, key_columns, index_columns)

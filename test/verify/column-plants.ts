@@ -86,6 +86,7 @@ const otherValues: Readonly<Record<string, (column: string) => string>> = {
   json: () => `'{"planted": 1}'`,
   jsonb: () => `'{"planted": 1}'`,
   timestamptz: (column) => `coalesce(${column}, now()) + interval '1 second'`,
+  xid8: () => `'1'::xid8`,
   _text: (column) => `${column} || '{planted}'`,
   _numeric: (column) => `${column} || 1::numeric`,
   interval: (column) => `coalesce(${column}, '0') + interval '1 day'`,

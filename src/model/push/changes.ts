@@ -3,6 +3,7 @@
  * client can continue. A change is a row of explore.events: a create, an archive, an exercise, an assignment, an
  * unassignment, or a topology change.
  */
+import type { NodeRights } from './node-rights.ts';
 
 /** A number above the number of every node of an update. */
 export const maxNodeId = 2_147_483_647;
@@ -27,6 +28,8 @@ export interface ChangesRequest {
    * be a member of it.
    */
   readonly role: string | null;
+  /** Rights of a user of the participant, whose parties are not those of the role. */
+  readonly rights?: NodeRights | undefined;
 }
 
 export interface Change {

@@ -52,8 +52,8 @@ export class ChangePages {
    * @throws the IndexerErrors of `readChanges`
    */
   page(request: ChangesRequest, format: ChangeForm, reader: string): Promise<SharedPage> {
-    const { role, template, party, eventTypes, after } = request;
-    const key = JSON.stringify([format, role, template, party, eventTypes, formatCursor(after)]);
+    const { role, rights, template, party, eventTypes, after } = request;
+    const key = JSON.stringify([format, role, rights?.key, template, party, eventTypes, formatCursor(after)]);
     const cachedPage = this.#kept.get(key);
     if (cachedPage !== undefined && performance.now() < cachedPage.until) return Promise.resolve(cachedPage.page);
     const pendingRead = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, request, format));

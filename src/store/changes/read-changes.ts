@@ -39,22 +39,26 @@ export function readChanges(
   characters = maxCharacters,
 ): Promise<ChangesPage> {
   const schemas = readSchemas(database.schema);
-  return inSnapshot(database, async (client) => {
-    const { checkpoint, availableAfter } = await readStream(client, schemas);
-    const { after } = request;
-    if (checkpoint === null || after.offset > checkpoint) {
-      return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
-    }
-    // Runs before the role is set: under row security the server would search all hidden rows for the offset.
-    const upTo = await findRangeEnd(client, schemas, after, checkpoint);
-    if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
-    const limit = Math.max(1, Math.min(maxRows, rows));
-    const { changes, found: foundCount } = await readRange(client, schemas, request, { upTo, limit, characters });
-    const last = changes.at(-1);
-    const isFull = last !== undefined && (foundCount === limit || changes.length < foundCount);
-    const next = isFull ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
-    return { changes, next, atEnd: !isFull && upTo === checkpoint, checkpoint, availableAfter };
-  });
+  return inSnapshot(
+    database,
+    async (client) => {
+      const { checkpoint, availableAfter } = await readStream(client, schemas);
+      const { after } = request;
+      if (checkpoint === null || after.offset > checkpoint) {
+        return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
+      }
+      // Runs before the role is set: under row security the server would search all hidden rows for the offset.
+      const upTo = await findRangeEnd(client, schemas, after, checkpoint);
+      if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
+      const limit = Math.max(1, Math.min(maxRows, rows));
+      const { changes, found: foundCount } = await readRange(client, schemas, request, { upTo, limit, characters });
+      const last = changes.at(-1);
+      const isFull = last !== undefined && (foundCount === limit || changes.length < foundCount);
+      const next = isFull ? { offset: last.offset, node: last.node } : { offset: upTo, node: null };
+      return { changes, next, atEnd: !isFull && upTo === checkpoint, checkpoint, availableAfter };
+    },
+    request.rights,
+  );
 }
 
 /** The checkpoint in the database; null until the seed is complete. @throws IndexerError STORE_ errors */
@@ -74,19 +78,23 @@ export type UnseenNameKind = 'party' | 'template' | 'interface';
  */
 export function unseenNames(
   database: Database,
-  { role, template, party }: Pick<ChangesRequest, 'role' | 'template' | 'party'>,
+  { role, rights, template, party }: Pick<ChangesRequest, 'role' | 'rights' | 'template' | 'party'>,
 ): Promise<readonly UnseenNameKind[]> {
   const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  return inSnapshot(database, async (client) => {
-    if (role !== null) await client.query(`set local role ${escapeIdentifier(role)}`);
-    const { rows } = await client.query<Record<UnseenNameKind, boolean>>(
-      `select $1::text is not null and not ${explore}.is_known_party($1) as party,
+  return inSnapshot(
+    database,
+    async (client) => {
+      if (role !== null) await client.query(`set local role ${escapeIdentifier(role)}`);
+      const { rows } = await client.query<Record<UnseenNameKind, boolean>>(
+        `select $1::text is not null and not ${explore}.is_known_party($1) as party,
               $2::text is not null and k.kinds is null as template, coalesce(k.kinds = '{interface}', false) as interface
          from (select array_agg(distinct t.kind) as kinds from ${explore}.templates t where t.template_fqn = $2) k`,
-      [party, template],
-    );
-    return (['party', 'template', 'interface'] as const).filter((name) => rows[0]?.[name] === true);
-  });
+        [party, template],
+      );
+      return (['party', 'template', 'interface'] as const).filter((name) => rows[0]?.[name] === true);
+    },
+    rights,
+  );
 }
 
 interface StreamPositions {

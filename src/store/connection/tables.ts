@@ -210,6 +210,13 @@ interface LiveTable {
   readonly contract_id: Buffer;
 }
 
+interface NodeSessionsTable {
+  readonly transaction_id: string;
+  readonly parties: readonly string[];
+  readonly reads_all: boolean;
+  readonly written_at: Generated<Date>;
+}
+
 interface OmittedFieldsTable {
   readonly template_pk: number;
   readonly fields: ColumnType<unknown, string, string>;
@@ -741,6 +748,7 @@ export interface Tables {
   readonly interface_views: InterfaceViewsTable;
   readonly jobs: JobsTable;
   readonly live: LiveTable;
+  readonly node_sessions: NodeSessionsTable;
   readonly omitted_fields: OmittedFieldsTable;
   readonly packages: PackagesTable;
   readonly participants: ParticipantsTable;

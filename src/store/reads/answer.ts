@@ -2,7 +2,14 @@
  * Runs one read-only statement of a user: checks its text, and returns its rows as text, page by page, without a limit
  * on their number.
  */
-import { type CustomTypesConfig, DatabaseError, type FieldDef, type PoolClient, type QueryArrayConfig } from 'pg';
+import {
+  type ClientBase,
+  type CustomTypesConfig,
+  DatabaseError,
+  type FieldDef,
+  type PoolClient,
+  type QueryArrayConfig,
+} from 'pg';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { pageUrl } from '../../version.ts';
@@ -53,7 +60,11 @@ export interface QueryOptions {
   readonly asJson: boolean;
   /** Aborting cancels the statement on the server. */
   readonly stop: AbortSignal;
+  /** Gives rights to the transaction before the statement runs, and returns a function that takes them away. */
+  readonly admit?: Admit | undefined;
 }
+
+export type Admit = (client: ClientBase) => Promise<() => Promise<void>>;
 
 /** The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows. */
 const planning = `${reportPlanning}; set local cursor_tuple_fraction = 1`;
@@ -74,10 +85,12 @@ export function ask(
     const path = `set local search_path to ${readersPath(readSchemas(database.schema))}`;
     await client.query(`begin transaction read only; ${planning}; ${path}`);
     const stopCancelling = await onAbort(database, client, options.stop);
+    const dismiss = await options.admit?.(client);
     try {
       await use(await queryResultOf(client, readQuery, options));
     } finally {
       stopCancelling();
+      await dismiss?.();
     }
     await client.query('rollback');
   });

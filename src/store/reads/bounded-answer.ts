@@ -1,6 +1,6 @@
 /** Reads the result of one statement of a user into memory, limited in rows and characters. */
 import type { Database } from '../connection/database.ts';
-import { ask, type ResultColumn, type ResultRow, type ReadQuery } from './answer.ts';
+import { ask, type Admit, type ResultColumn, type ResultRow, type ReadQuery } from './answer.ts';
 
 /** Limits of a result. */
 export interface ResultBounds {
@@ -25,9 +25,10 @@ export async function runBoundedQuery(
   readQuery: ReadQuery,
   bounds: ResultBounds,
   stop: AbortSignal,
+  admit?: Admit,
 ): Promise<BoundedResult> {
   let boundedResult: BoundedResult = { columns: [], rows: [], complete: true };
-  await ask(database, readQuery, { asJson: false, stop }, async ({ columns, pages }) => {
+  await ask(database, readQuery, { asJson: false, stop, admit }, async ({ columns, pages }) => {
     boundedResult = { columns, ...(await collectWithin(bounds, pages)) };
   });
   stop.throwIfAborted();

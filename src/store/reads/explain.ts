@@ -6,6 +6,7 @@
 import { escapeIdentifier, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import type { NodeRights } from '../../model/push/node-rights.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from './snapshot-read.ts';
 
@@ -55,11 +56,21 @@ const maxCharacters = 16_000_000;
 
 /**
  * Explains this id in one snapshot.
+ * @param reader reads as a user of the participant; the role of the connection must be a member of its role
  * @throws IndexerError QUERY_REFUSED if no object or several objects have this id; STORE_ errors
  */
-export function readExplained(database: Database, request: ExplainRequest): Promise<Explained> {
-  return inSnapshot(database, (client) =>
-    new Explainer(client, readSchemas(database.schema).explore, request).explain(),
+export function readExplained(
+  database: Database,
+  request: ExplainRequest,
+  reader?: { readonly role: string; readonly rights: NodeRights },
+): Promise<Explained> {
+  return inSnapshot(
+    database,
+    async (client) => {
+      if (reader !== undefined) await client.query(`set local role ${escapeIdentifier(reader.role)}`);
+      return new Explainer(client, readSchemas(database.schema).explore, request).explain();
+    },
+    reader?.rights,
   );
 }
 

@@ -1,18 +1,27 @@
 /** Runs several statements on one snapshot of the database, with times in UTC. */
 import { DatabaseError, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import type { NodeRights } from '../../model/push/node-rights.ts';
 import { type Database, rollBack } from '../connection/database.ts';
 import { reportPlanning } from '../connection/report-planning.ts';
+import { giveRights } from './node-sessions.ts';
 
 /**
  * Runs `read` in a read-only transaction with one snapshot.
+ * @param rights what the transaction may see if `read` switches to a role of `grant-reader --node-tokens`
  * @throws IndexerError QUERY_REFUSED if a bound, a template or a party is unknown here, or if a bound is neither an
  * offset nor a time; any error of `read`; STORE_ errors
  */
-export function inSnapshot<T>(database: Database, readRows: (client: ClientBase) => Promise<T>): Promise<T> {
+export function inSnapshot<T>(
+  database: Database,
+  readRows: (client: ClientBase) => Promise<T>,
+  rights?: NodeRights,
+): Promise<T> {
   return database.withClient(async (client) => {
-    await client.query(`begin transaction isolation level repeatable read, read only; ${reportPlanning}`);
+    const access = rights === undefined ? 'read only' : 'read write';
+    await client.query(`begin transaction isolation level repeatable read, ${access}; ${reportPlanning}`);
     try {
+      if (rights !== undefined) await giveRights(client, rights);
       await client.query("set local time zone 'UTC'");
       return await readRows(client);
     } catch (thrown) {

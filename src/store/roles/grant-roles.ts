@@ -124,7 +124,8 @@ async function readDatabaseFacts(client: ClientBase, storage: string, roles: Str
                                         and not (r.rolname = any ($6) and ${readOnlyCondition('g')})
                                         and not (r.rolname = any ($7) and g.rolname = $8 and not a.admin_option)))) as mighty,
             array(select p.oid::regprocedure::text from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-                   where n.nspname = any ($4) and p.prosecdef and p.oid <> coalesce(to_regprocedure($5), 0)) as strange,
+                   where n.nspname = any ($4) and p.prosecdef
+                     and not exists (select from unnest($5::text[]) f where to_regprocedure(f) = p.oid)) as strange,
             has_schema_privilege('public', 'public', 'create') as "publicMayCreate",
             to_regclass('contracts') is not null as shown
        from pg_roles m where m.rolname = current_user`,

@@ -1,7 +1,7 @@
 /**
- * Row-level security of a role that is limited to parties. It follows the privacy rules of the ledger: the role can
- * read contracts of which its parties are stakeholders, and events that name its parties as witnesses or controllers.
- * Generates SQL text only.
+ * Row-level security of a role that is limited to parties: always the same parties, or those of the current
+ * transaction. It follows the privacy rules of the ledger: the role can read contracts of which its parties are
+ * stakeholders, and events that name its parties as witnesses or controllers. Generates SQL text only.
  */
 import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { PartyRules } from '../tables/entry.ts';
@@ -10,9 +10,26 @@ import { storedTables, tablesWhere } from '../tables/tables.ts';
 /** Name of a permissive policy for all other readers, so that row-level security hides no row from them. */
 const allReadersPolicy = 'all readers';
 
+/** The parties of a role, or `session` for those that the function session_parties returns. */
+export type RoleParties = readonly string[] | 'session';
+
+/** Functions of the storage that return the rights of the current transaction. */
+const sessionFunctions = 'session_parties(), session_reads_all()';
+
 /** SQL condition for visible rows, by table. */
-function conditions(parties: readonly string[]): Readonly<Record<string, string>> {
-  const partyArray = `array[${parties.map((party) => escapeLiteral(party)).join(', ')}]::text[]`;
+function conditions(parties: RoleParties): Readonly<Record<string, string>> {
+  if (parties !== 'session') {
+    return partyConditions(`array[${parties.map((party) => escapeLiteral(party)).join(', ')}]::text[]`);
+  }
+  // As subqueries, the functions run once for each statement and not for each row.
+  const ofSession = partyConditions('((select session_parties())::text[])');
+  return Object.fromEntries(
+    Object.entries(ofSession).map(([table, condition]) => [table, `(select session_reads_all()) or (${condition})`]),
+  );
+}
+
+/** @param partyArray SQL: array of the reader's parties */
+function partyConditions(partyArray: string): Readonly<Record<string, string>> {
   const witnessedSql = `witness_parties && ${partyArray}`;
   const rules: PartyRules = {
     mine: partyArray,
@@ -30,8 +47,13 @@ function conditions(parties: readonly string[]): Readonly<Record<string, string>
   );
 }
 
+/** Tables that a limited role may read with a policy of its own. */
+export function limitedTables(): readonly string[] {
+  return Object.keys(conditions([]));
+}
+
 /** Statements by table, each list for one transaction. They run with the storage as search path. */
-export function policyStatements(role: string, parties: readonly string[]): readonly (readonly string[])[] {
+export function policyStatements(role: string, parties: RoleParties): readonly (readonly string[])[] {
   const name = escapeIdentifier(role);
   const policyName = escapeIdentifier(allReadersPolicy);
   return Object.entries(conditions(parties)).map(([table, condition]) => [
@@ -47,13 +69,15 @@ export function policyStatements(role: string, parties: readonly string[]): read
  * Grants on the tables that have a policy or need none. Tables of later versions get the grants in `readGrants` from
  * their migration.
  */
-export function limitedGrants(role: string): readonly string[] {
+export function limitedGrants(role: string, parties: RoleParties): readonly string[] {
   // If a table has no policy, row security hides all of its rows.
-  const tables = [
-    ...Object.keys(conditions([])),
-    ...tablesWhere(({ limited: limitRule }) => limitRule === 'no policy'),
+  const tables = [...limitedTables(), ...tablesWhere(({ limited: limitRule }) => limitRule === 'no policy')];
+  const name = escapeIdentifier(role);
+  return [
+    `grant select on ${tables.join(', ')} to ${name}`,
+    ...readGrants(role),
+    ...(parties === 'session' ? [`grant execute on function ${sessionFunctions} to ${name}`] : []),
   ];
-  return [`grant select on ${tables.join(', ')} to ${escapeIdentifier(role)}`, ...readGrants(role)];
 }
 
 /**

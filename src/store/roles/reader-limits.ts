@@ -12,6 +12,12 @@ import { rightsBeyondReading } from './role-reach.ts';
 export const defaultConnections = 20;
 
 /**
+ * Connection limit of a role for users of the participant: the query page runs up to twelve of their statements at a
+ * time, and cancels each from another connection.
+ */
+export const sessionConnections = 30;
+
+/**
  * Limit of temporary files of one process of a reader. It is sufficient to sort a million rows of 200 bytes. When nine
  * sessions removed files of 2 GB at once, commits waited for 6 s; with 512 MB for 1.2 s, with 256 MB for 0.3 s
  * (Postgres 15, ext4).

@@ -6,22 +6,29 @@ import { escapeIdentifier, escapeLiteral } from 'pg';
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { hasCitus } from '../connection/session-settings.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { dropContentStatistics } from './content-statistics.ts';
-import { limitedGrants, policyStatements } from './party-policies.ts';
+import { limitedGrants, policyStatements, type RoleParties } from './party-policies.ts';
+import { hideStatements } from '../reads/node-sessions.ts';
+import { grantToWriters } from './read-as.ts';
 import { revokePublicFunctions } from './public-functions.ts';
-import { defaultConnections, limitTemporaryFiles } from './reader-limits.ts';
+import { defaultConnections, limitTemporaryFiles, sessionConnections } from './reader-limits.ts';
 import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
   readonly role: string;
-  /** Parties to which the role is limited; empty if the role reads everything. */
-  readonly parties: readonly string[];
+  /**
+   * Parties to which the role is limited; empty if the role reads everything. `session`: each transaction sees the
+   * parties for which the indexer has opened it, and none without that.
+   */
+  readonly parties: RoleParties;
   /** Password as `create role` accepts it. If undefined, neither the password nor the right to log in changes. */
   readonly password: string | undefined;
   /**
-   * Connection limit. If undefined, a new role gets {@link defaultConnections}, and the limit of an existing role is
+   * Connection limit. If undefined, a new role gets {@link defaultConnections} or
+   * {@link sessionConnections}, and the limit of an existing role is
    * not changed.
    */
   readonly connections?: number | undefined;
@@ -36,6 +43,7 @@ interface ReaderFacts {
   readonly exists: boolean;
   /** Whether the current role is a superuser. */
   readonly superuser: boolean;
+  readonly citus: boolean;
   /** Statements that limit the temporary files of the role. */
   readonly temporaryFiles: readonly string[];
   /**
@@ -93,7 +101,8 @@ export async function grantReader(database: Database, reader: ReaderRole): Promi
   await dropContentStatistics(database);
   await shortChange(database, async (client) => {
     await secureViewsFor(client, readSchemas(database.schema), [reader.role]);
-    for (const statement of limitedGrants(reader.role)) await client.query(statement);
+    for (const statement of limitedGrants(reader.role, reader.parties)) await client.query(statement);
+    if (reader.parties === 'session') await grantToWriters(client, reader.role);
   });
 }
 
@@ -101,7 +110,7 @@ async function readReaderFacts(client: ClientBase, storage: string, role: string
   const { rows } = await client.query<Omit<ReaderFacts, 'limited' | 'temporaryFiles'>>(
     `select current_database()::text as database, pg_get_userbyid(c.relowner)::text as owner,
             current_setting('server_version_num')::int as version, r.oid is not null as exists,
-            (select rolsuper from pg_roles where rolname = current_user) as superuser,
+            (select rolsuper from pg_roles where rolname = current_user) as superuser, ${hasCitus} as citus,
             coalesce(r.rolsuper or r.rolbypassrls or r.oid = c.relowner
                      or exists (select from pg_auth_members m where m.member = r.oid), false) as unbound,
             coalesce(has_table_privilege(r.oid, c.oid, 'insert'), false) as writes,
@@ -144,8 +153,14 @@ function assertCanGrant(facts: ReaderFacts, { role, parties, password }: ReaderR
   }
   if (facts.version < 150_000) {
     throw refusalError(
-      `--party needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views return all rows to every role that may read them`,
+      `${limitFlag(parties)} needs Postgres 15 or later: on ${Math.floor(facts.version / 10_000)} views return all rows to every role that may read them`,
       'upgrade the server, or index a separate schema for this reader with LEDGER_PARTIES',
+    );
+  }
+  if (parties === 'session' && facts.citus) {
+    throw refusalError(
+      '--node-tokens is not possible with Citus: its workers do not know the transaction of the reader',
+      'use a database without Citus, or grant-reader --party and reader tokens',
     );
   }
   if (facts.unbound) {
@@ -160,6 +175,10 @@ function assertCanGrant(facts: ReaderFacts, { role, parties, password }: ReaderR
       'let the indexer connect as the owner of the tables and revoke insert from others, or give that role bypassrls',
     );
   }
+}
+
+function limitFlag(parties: RoleParties): string {
+  return parties === 'session' ? '--node-tokens' : '--party';
 }
 
 function plan(facts: ReaderFacts, reader: ReaderRole, schemas: ReadSchemas): readonly (readonly string[])[] {
@@ -178,6 +197,7 @@ function plan(facts: ReaderFacts, reader: ReaderRole, schemas: ReadSchemas): rea
     ...(facts.superuser && reader.sharedDatabase !== true ? revokePublicFunctions : []),
     ...roleStatements(facts, reader),
     ...facts.temporaryFiles,
+    ...(facts.superuser && reader.parties === 'session' ? hideStatements(reader.role) : []),
     ...settings(facts, reader.role, schemas),
   ];
   if (reader.parties.length === 0) {
@@ -194,9 +214,10 @@ function plan(facts: ReaderFacts, reader: ReaderRole, schemas: ReadSchemas): rea
   return [[...role, ...clean, ...revoked], ...policyStatements(reader.role, reader.parties), usage];
 }
 
-function roleStatements({ exists }: ReaderFacts, { role, password, connections }: ReaderRole): string[] {
+function roleStatements({ exists }: ReaderFacts, { role, parties, password, connections }: ReaderRole): string[] {
   const login = password === undefined ? '' : ` login password ${escapeLiteral(password)}`;
-  const connectionLimit = connections ?? (exists ? undefined : defaultConnections);
+  const usualLimit = parties === 'session' ? sessionConnections : defaultConnections;
+  const connectionLimit = connections ?? (exists ? undefined : usualLimit);
   const options = `${login}${connectionLimit === undefined ? '' : ` connection limit ${String(connectionLimit)}`}`;
   const name = escapeIdentifier(role);
   if (!exists) return [`create role ${name}${options}`];

@@ -26,9 +26,9 @@ export function rightsBeyondReading(oid: string, storage: string): string {
       when exists (select from pg_namespace s where ${inSchemasSql('s.oid')} and has_schema_privilege(g.oid, s.oid, 'create'))
         then 'may create objects in the schemas of the stream'
       when exists (select from pg_policy p join pg_class c on c.oid = p.polrelid cross join unnest(p.polroles) q
-                    where ${inSchemasSql('c.relnamespace')} and c.relname in ('webhook_secrets', 'reader_tokens')
+                    where ${inSchemasSql('c.relnamespace')} and c.relname in ('webhook_secrets', 'reader_tokens', 'node_sessions')
                       and (q = 0 or pg_has_role(g.oid, q, 'usage')))
-        then 'sees secrets of webhooks and hashes of tokens'
+        then 'sees secrets of webhooks, hashes of tokens or parties of users'
       else (select 'may change ' || c.oid::regclass from pg_class c
              where ${inSchemasSql('c.relnamespace')} and c.relkind in ('r', 'p', 'v', 'm', 'f')
                and (has_table_privilege(g.oid, c.oid, '${changes}')

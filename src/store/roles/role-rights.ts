@@ -48,9 +48,15 @@ const pruneFunctions = [
   'validate_pruning_offset(bigint)',
 ];
 
-/** The only function that runs with the rights of its owner. @param storage schema of the stream */
-export function withOwnersRights(storage: string): string {
+/** Empties tables for the writer, with the rights of the owner. @param storage schema of the stream */
+function clearSeed(storage: string): string {
   return `${escapeIdentifier(storage)}.clear_unfinished_seed(bigint)`;
+}
+
+/** The only functions that run with the rights of their owner. @param storage schema of the stream */
+export function withOwnersRights(storage: string): readonly string[] {
+  const schema = escapeIdentifier(storage);
+  return [clearSeed(storage), `${schema}.session_parties()`, `${schema}.session_reads_all()`];
 }
 
 /** Functions of the storage that the writer calls when a party leaves the participant. */
@@ -69,7 +75,7 @@ const decoders = ['id_text(bytea)', 'base64_text(bytea)', 'trace_text(bytea)', '
 /** Functions that the writer calls, with their parameter types. @param storage schema of the stream */
 function writerFunctions(storage: string): readonly string[] {
   return [
-    withOwnersRights(storage),
+    clearSeed(storage),
     ...[...departures, ...decoders].map((functionName) => `${escapeIdentifier(storage)}.${functionName}`),
   ];
 }

@@ -1,4 +1,4 @@
-/** Tables of webhooks and reader tokens. */
+/** Tables of webhooks, reader tokens and reads for users of the participant. */
 import type { TableEntry } from './entry.ts';
 
 export const readerTables = {
@@ -19,4 +19,11 @@ export const readerTables = {
     carried: 'wholly',
   },
   reader_tokens: { survivesReset: true, nodes: 'coordinator', limited: 'no policy', carried: 'wholly' },
+  // Its rows name the parties of users.
+  node_sessions: {
+    survivesReset: true,
+    nodes: 'coordinator',
+    writer: { insert: true, delete: true },
+    limited: 'no policy',
+  },
 } as const satisfies Readonly<Record<string, TableEntry>>;
