@@ -5,6 +5,7 @@
  */
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import { nodeTokenConfig, type NodeTokenConfig } from './node-token-config.ts';
 import { accessConfig, type AccessConfig } from './option-access.ts';
 import { readOptions, emptyFlags, type OptionFlags, type OptionSource, type Origin } from './option-sources.ts';
 import { optionList, options, type Values } from './option-table.ts';
@@ -25,6 +26,8 @@ export type DatabaseConfig = Values<typeof options.database> & {
 export type ProcessConfig = Values<typeof options.indexer> & {
   /** The file that contains the URL of the query page; undefined if that URL does not come from a file. */
   readonly queryPageUrlFile: string | undefined;
+  /** Undefined if tokens of the participant are not accepted. */
+  readonly nodeAccess: NodeTokenConfig | undefined;
 };
 
 export interface Config {
@@ -54,6 +57,7 @@ export function loadConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = emptyFla
     indexer: {
       ...valuesOf(options.indexer, source),
       queryPageUrlFile: source.fileOf(options.indexer.queryPageUrl),
+      nodeAccess: nodeTokenConfig(source, source.read(options.ledger.insecure)),
     },
   };
   source.refuseProblems();
@@ -68,6 +72,7 @@ export function describeConfig(env: NodeJS.ProcessEnv, flags: OptionFlags = empt
     return { name: option.name, env: option.env, ...source.describe(option) };
   });
   accessConfig(source);
+  nodeTokenConfig(source, source.read(options.ledger.insecure));
   source.refuseProblems();
   return describedOptions;
 }

@@ -23,6 +23,7 @@ import {
 } from './option.ts';
 import { ledgerOptions, oauthOptions } from './ledger-options.ts';
 import { demoOptions } from './demo-options.ts';
+import { nodeTokenOptions } from './node-token-options.ts';
 import { webhookOptions } from './webhook-options.ts';
 
 const schemaName = patternType(
@@ -275,6 +276,7 @@ export const options = {
   oauth: oauthOptions,
   database: databaseOptions,
   indexer: indexerOptions,
+  nodeTokens: nodeTokenOptions,
 } as const;
 
 /** All options, in the order of the documentation. */

@@ -27,6 +27,8 @@ export interface PollIntervals {
   readonly resetsMs: number;
   /** For tokens of open `/changes` streams. */
   readonly tokensMs: number;
+  /** How long rights of a user of the participant are used, at most, until they are requested again. */
+  readonly nodeRightsMs: number;
   /** How long rendered metrics are reused for further requests. */
   readonly metricsMs: number;
   /** For expired tokens: ends their sessions, and finds when the next token expires. */
@@ -45,6 +47,7 @@ export const defaultPace: PollIntervals = {
   resetsMs: 5_000,
   // Together with the duration of the read, a revoked token ends its streams within five seconds.
   tokensMs: 2_000,
+  nodeRightsMs: 60_000,
   metricsMs: 1_000,
   expiredTokensMs: 60_000,
 };

@@ -8,7 +8,7 @@ import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
 import { ChangesAnswers, localReader, type Reader } from '../observe/http/changes-endpoint.ts';
 import { isNamedOrigin } from '../observe/http/cors.ts';
 import { remoteCallerReason, foreignOriginReason } from '../observe/http/local-caller.ts';
-import type { ReaderTokens } from '../observe/http/reader-tokens.ts';
+import type { TokenCallers } from '../observe/http/token-callers.ts';
 import type { ChangesFacts } from '../observe/metrics/metrics.ts';
 import type { PollIntervals } from '../config/pace.ts';
 import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-changes.ts';
@@ -34,7 +34,7 @@ export interface PushedChanges {
 export function openChangeServer(
   { indexer }: Config,
   sharedDatabase: Database,
-  tokens: ReaderTokens,
+  callers: TokenCallers,
   pace: PollIntervals,
 ): PushedChanges {
   const maxClients = indexer.changesMaxClients;
@@ -51,7 +51,7 @@ export function openChangeServer(
   const changesHandler = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
     unseenIn: (request) => readQueue.take(request.reader, () => unseenNames(database, request)),
-    readerOf: (request) => readerOf(request, tokens, indexer.corsOrigins),
+    readerOf: (request) => readerOf(request, callers, indexer.corsOrigins),
     most: maxClients,
   });
   return {
@@ -66,16 +66,18 @@ export function openChangeServer(
  * A client with a valid token is served from any address, and one with an invalid token from none. A client without a
  * token has to be on this machine, and must not be a page of another site.
  */
-async function readerOf(request: IncomingMessage, tokens: ReaderTokens, origins: readonly string[]): Promise<Reader> {
-  const tokenCheck = await tokens.check(request);
-  if (tokenCheck === undefined) {
+async function readerOf(request: IncomingMessage, callers: TokenCallers, origins: readonly string[]): Promise<Reader> {
+  const caller = await callers.check(request);
+  if (caller === undefined) {
     const reason =
       remoteCallerReason(request) ?? (isNamedOrigin(request, origins) ? undefined : foreignOriginReason(request));
     return reason === undefined
       ? { role: null, reader: localReader }
       : { refused: 403, reason: `${reason}; from other machines, send a token` };
   }
-  if ('status' in tokenCheck) return { refused: tokenCheck.status, reason: tokenCheck.error };
-  const { token, secret } = tokenCheck;
-  return { role: token.role, reader: token.id, watch: (onEnd) => tokens.watch(secret, onEnd) };
+  if ('status' in caller) return { refused: caller.status, reason: caller.error };
+  const { watch } = caller;
+  if ('token' in caller) return { role: caller.token.role, reader: caller.token.id, watch };
+  const { user, rights } = caller.node;
+  return { role: caller.role, rights, reader: `node ${user}`, watch };
 }

@@ -13,6 +13,7 @@ import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
 import { type HealthOptions, HealthTracker } from '../observe/health/health-tracker.ts';
 import { startHttpServer } from '../observe/http/http-server.ts';
 import { remoteCallerReason } from '../observe/http/local-caller.ts';
+import { TokenCallers } from '../observe/http/token-callers.ts';
 import { createObservers } from '../observe/indexer-observer.ts';
 import type { Logger, Logging } from '../observe/log/logger.ts';
 import { noticeReport } from '../observe/log/notice-report.ts';
@@ -41,6 +42,7 @@ import { extraConnections, openReadPools } from './connections.ts';
 import { type ConsoleParts, openConsole } from './console.ts';
 import { Lifetime } from './lifetime.ts';
 import { pipelineParts } from './parts.ts';
+import { openNodeTokens, type OpenNodeTokens } from './node-tokens.ts';
 import { openReaderTokens } from './reader-tokens.ts';
 import { startDelivering } from './webhooks.ts';
 
@@ -152,14 +154,25 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = defaultPace, logging } = options;
   const { pages, lookups } = openReadPools(config, databaseUrl);
   const access = openReaderTokens(lookups, pace, logging.logger);
-  const changeServer = openChangeServer(config, pages, access.tokens, pace);
+  const node = nodeTokensOf(options, lookups);
+  const callers = new TokenCallers(access.tokens, node?.access);
+  const changeServer = openChangeServer(config, pages, callers, pace);
   const pageDatabase = withStatementTimeout(lookups, pageReadMs);
-  const console = openConsole(options, access.tokens);
+  const console = openConsole(options, callers, { lookups, pages });
   // Closed together, because a frozen server delays the close of each of them.
   return lifetime.own({ access, pages, pushed: changeServer, shown: pageDatabase, console }, async () => {
     access.close();
+    node?.close();
     await Promise.all([closeWithin500Ms(lookups), console?.close()]);
   });
+}
+
+/** Undefined if tokens of the participant are not accepted. */
+function nodeTokensOf(options: IndexerOptions, lookups: Database): OpenNodeTokens | undefined {
+  const { config, access, ledgerUrl, pace = defaultPace, logging } = options;
+  const { nodeAccess } = config.indexer;
+  if (nodeAccess === undefined) return undefined;
+  return openNodeTokens(nodeAccess, { config, access, ledgerUrl, pace, logger: logging.logger, lookups });
 }
 
 /** Counts requests to the participant, and notices of the Postgres server. */

@@ -65,7 +65,7 @@ function endSessions(database: Database, everyMs: number): () => void {
 }
 
 /** Caches the last result of `read` for `maxAgeMs`, and longer while it cannot be read. Only one read is active. */
-function lastRead<T>(load: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
+export function lastRead<T>(load: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let last: { readonly value: T; readonly at: number } | undefined;
   let pendingRead: Promise<T> | undefined;
   const refresh = async (): Promise<T> => {

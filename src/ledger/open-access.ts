@@ -11,6 +11,8 @@ import { assertTokenConfidential, createTokenSource, type TokenSource } from './
 export interface LedgerAccess {
   readonly tls: TlsMaterial;
   readonly tokenSource: TokenSource;
+  /** Certificate authorities of the token provider, PEM; undefined for those of the system. */
+  readonly providerCa: string | undefined;
 }
 
 type OAuthConnection = Pick<OAuthOptions, 'ca' | 'insecure' | 'signal'>;
@@ -40,5 +42,5 @@ export async function openAccess(ledger: LedgerConfig, stop: AbortSignal): Promi
     oauth === undefined
       ? createTokenSource({ token, tokenFile })
       : await openOAuth(oauth, { ca, insecure, signal: stop });
-  return { tls, tokenSource };
+  return { tls, tokenSource, providerCa: ca };
 }

@@ -14,6 +14,7 @@ export const quickPace: PollIntervals = {
   commitsMs: 250,
   resetsMs: 500,
   tokensMs: 250,
+  nodeRightsMs: 2_000,
   metricsMs: 0,
   expiredTokensMs: 1_000,
 };

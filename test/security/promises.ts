@@ -54,6 +54,10 @@ export const securityPromises: readonly SecurityPromise[] = [
     tests: ['test/observe/local-caller.test.ts'],
   },
   {
+    promise: 'Users of the participant see exactly what it lets them read, and only while it confirms that',
+    tests: ['test/security/node-tokens', 'test/observe/node-tokens.test.ts', 'test/ledger/node-rights.test.ts'],
+  },
+  {
     promise: 'A token with many requests at `/changes` does not delay another one',
     tests: ['test/changes/fairness.test.ts'],
   },

@@ -7,24 +7,31 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { maxNodeId, formatCursor, parseCursor } from '../../model/push/changes.ts';
+import type { NodeRights } from '../../model/push/node-rights.ts';
 import type { TokenEnd } from '../../reader-token.ts';
 import { sendError, sendCallerError } from './answers.ts';
 import { emptyNotes, streamNotesOf, type StreamNotes, type UnseenNameKind } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { ClientSlots } from './client-slots.ts';
+import type { NodeTokenEnd } from './node-tokens.ts';
 import type { UnsentBytes } from './unsent.ts';
 import type { BegunStream, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
+
+/** Why the access of a caller ends. */
+export type AccessEnd = TokenEnd | NodeTokenEnd;
 
 /** The caller of a request: the role with whose rights it reads, or the reason why it is refused. */
 export type Reader =
   | {
       readonly role: string | null;
-      /** Id of the token, or {@link localReader}. */
+      /** Set if the caller is a user of the participant, whose parties are not those of the role. */
+      readonly rights?: NodeRights;
+      /** Id of the token or of the user, or {@link localReader}. */
       readonly reader: string;
       /**
        * Calls back once when access ends, and returns a function that stops the watch. Undefined if access never ends.
        */
-      readonly watch?: (onEnd: (end: TokenEnd) => void) => () => void;
+      readonly watch?: (onEnd: (end: AccessEnd) => void) => () => void;
     }
   | { readonly refused: 401 | 403 | 503; readonly reason: string };
 
@@ -123,7 +130,7 @@ export class ChangesAnswers {
   async #begin(
     query: string,
     request: IncomingMessage,
-    { role, reader }: Pick<TokenReader, 'role' | 'reader'>,
+    { role, rights, reader }: Omit<TokenReader, 'watch'>,
   ): Promise<Refusal | Omit<HandledRequest, 'watch'>> {
     const { stream } = this.#endpoint;
     const fullRefusal = this.#noPlace(reader);
@@ -131,7 +138,7 @@ export class ChangesAnswers {
     const parsed = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof parsed === 'string') return { status: 400, error: parsed };
     const { template, party, eventTypes, after } = parsed;
-    const streamRequest = { template, party, eventTypes, after, role, reader };
+    const streamRequest = { template, party, eventTypes, after, role, rights, reader };
     const begunStream = await stream.begin(streamRequest, formatOf(request));
     const beginRefusal = begunStream === undefined ? undefined : cursorRefusal(begunStream, parsed.isResumed);
     if (beginRefusal !== undefined) return beginRefusal;
@@ -160,7 +167,8 @@ export class ChangesAnswers {
    * empty if the read fails, because a stream should not be refused only because a note is missing.
    */
   #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenNameKind[]> {
-    const key = JSON.stringify([streamRequest.reader, streamRequest.role, streamRequest.template, streamRequest.party]);
+    const { reader, role, rights, template, party } = streamRequest;
+    const key = JSON.stringify([reader, role, rights?.key, template, party]);
     const pendingNames = this.#asked.get(key);
     if (pendingNames !== undefined) return pendingNames;
     const pending = this.#endpoint
@@ -234,14 +242,16 @@ function sendChunk(response: ServerResponse, chunk: string | Buffer, unsentBytes
   });
 }
 
-type StreamEndReason = StreamEnd | TokenEnd;
+type StreamEndReason = StreamEnd | AccessEnd;
 
 const meanings: Readonly<Record<StreamEndReason, string>> = {
+  changed: 'the rights of this user on the participant have changed: reconnect',
   expired: 'the token has expired',
   pruned: 'the next changes were pruned before they were sent',
   revoked: 'the token was revoked, or its role was dropped',
   reset: 'history was rewound to before this position',
   stopping: 'the indexer is stopping: reconnect',
+  unconfirmed: 'the rights of this user could not be read from the participant again: reconnect later',
 };
 
 function endEvent(end: StreamEndReason): string {
@@ -265,7 +275,7 @@ function cursorRefusal({ checkpoint, availableAfter, after }: BegunStream, isRes
   return undefined;
 }
 
-type ChangesRequest = Omit<StreamRequest, 'role' | 'reader'> & { readonly isResumed: boolean };
+type ChangesRequest = Omit<StreamRequest, 'role' | 'rights' | 'reader'> & { readonly isResumed: boolean };
 
 /**
  * Parses the request. The header takes precedence, because a browser that reconnects adds it.

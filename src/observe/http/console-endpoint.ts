@@ -3,10 +3,10 @@
  * contains no data and is public. Queries are accepted only from this machine or with a reader token.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ConsolePage, TokenLogin } from '../page/console-page.ts';
+import type { ConsoleCaller, ConsolePage } from '../page/console-page.ts';
 import { loginPasswordOf } from '../../reader-token.ts';
 import { sendError, sendCallerError, send } from './answers.ts';
-import type { ReaderTokens } from './reader-tokens.ts';
+import type { TokenCallers } from './token-callers.ts';
 import { remoteCallerReason, notOfOurPage } from './local-caller.ts';
 
 /** Maximum size of a request body, bytes. */
@@ -14,12 +14,12 @@ const longestBody = 64 * 1024;
 
 export interface ConsoleEndpoint {
   readonly page: ConsolePage;
-  readonly tokens: ReaderTokens;
+  readonly callers: TokenCallers;
 }
 
 /** Responds to a request for one of these paths. If the client disconnects first, its query is cancelled. */
 export async function handleConsole(
-  { page, tokens }: ConsoleEndpoint,
+  { page, callers }: ConsoleEndpoint,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -33,34 +33,36 @@ export async function handleConsole(
     response.setHeader('allow', path === '/query' ? 'GET, HEAD, POST' : 'POST');
     return sendError(response, 405, 'queries are sent with POST');
   }
-  const caller = await callerOf(tokens, request);
+  const caller = await callerOf(callers, request);
   if ('status' in caller) return sendCallerError(response, caller.status, caller.error);
   const body = await bodyOf(request);
   if (body === undefined) return sendError(response, 413, `a query may have at most ${String(longestBody)} bytes`);
   const closeController = new AbortController();
   response.once('close', () => closeController.abort());
   if (response.destroyed) return;
-  const consoleAnswer = await page.answer(path, body, closeController.signal, caller.login);
+  const consoleAnswer = await page.answer(path, body, closeController.signal, caller.caller);
   if (!response.destroyed) send(response, consoleAnswer.status, consoleAnswer.type, consoleAnswer.body);
 }
 
-type ConsoleCaller = { readonly login: TokenLogin | undefined } | { readonly status: number; readonly error: string };
+/** `caller` is undefined for requests from this machine without a token. */
+type CallerCheck = { readonly caller: ConsoleCaller | undefined } | { readonly status: number; readonly error: string };
 
 /** No other page can make a browser send the token of this page, so the origin need not be checked. */
-async function callerOf(tokens: ReaderTokens, request: IncomingMessage): Promise<ConsoleCaller> {
-  const tokenCheck = await tokens.check(request);
+async function callerOf(callers: TokenCallers, request: IncomingMessage): Promise<CallerCheck> {
+  const tokenCheck = await callers.check(request);
   if (tokenCheck === undefined) {
     const reason = remoteCallerReason(request);
     if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send a reader token` };
     const foreignPageReason = notOfOurPage(request);
-    return foreignPageReason === undefined ? { login: undefined } : { status: 403, error: foreignPageReason };
+    return foreignPageReason === undefined ? { caller: undefined } : { status: 403, error: foreignPageReason };
   }
   if ('status' in tokenCheck) return tokenCheck;
   if (request.headers['content-type'] !== 'application/json') {
     return { status: 403, error: 'send the query as JSON, with content-type application/json' };
   }
+  if ('node' in tokenCheck) return { caller: { user: tokenCheck.node.user, rights: tokenCheck.node.rights } };
   const { id, role, login } = tokenCheck.token;
-  return { login: { name: login, password: loginPasswordOf(tokenCheck.secret), token: id, role } };
+  return { caller: { name: login, password: loginPasswordOf(tokenCheck.secret), token: id, role } };
 }
 
 /**

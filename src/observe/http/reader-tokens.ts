@@ -11,7 +11,7 @@ export type ReadTokens = (hashes: readonly Buffer[]) => Promise<ReadonlyMap<stri
 
 /** Response to a caller that is refused: a status and a message. */
 export interface TokenRefusal {
-  readonly status: 401 | 503;
+  readonly status: 401 | 403 | 503;
   readonly error: string;
 }
 

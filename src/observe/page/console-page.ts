@@ -5,6 +5,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import { csvLine, escapeFormula } from '../../model/push/csv.ts';
+import type { NodeRights } from '../../model/push/node-rights.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
 import type { ConsoleExplained, ConsoleFailure, ConsoleGuide, ConsoleRows } from './console-messages.ts';
@@ -33,11 +34,20 @@ export interface TokenLogin {
   readonly role: string;
 }
 
+/** A user of the participant, who reads with the login for all users. */
+export interface NodeUserRights {
+  readonly user: string;
+  readonly rights: NodeRights;
+}
+
+/** A caller with a token. */
+export type ConsoleCaller = TokenLogin | NodeUserRights;
+
 export interface ConsolePageOptions {
   /** For callers on this machine. */
   readonly reads: ConsoleReads;
   /** For callers with a token. */
-  readonly readsOf: (login: TokenLogin) => ConsoleReads;
+  readonly readsOf: (caller: ConsoleCaller) => ConsoleReads;
   readonly guide: ConsoleGuide;
 }
 
@@ -56,7 +66,7 @@ const exportLimits = { rows: 100_000, characters: 16_000_000 };
 const maxConcurrent = 3;
 /** Maximum number of concurrent queries of all tokens. A database can take this load in addition to its writer. */
 const maxConcurrentOfTokens = 12;
-/** Key for callers on this machine; no login has this name. */
+/** Id of callers on this machine; no login and no user has it. */
 const localCaller = '';
 /**
  * Milliseconds. A statement is cancelled from another connection this long after its time limit, because a statement
@@ -99,21 +109,21 @@ export class ConsolePage {
   /**
    * Responds to a POST with this body. Never rejects.
    * @param closeSignal aborted when the client has disconnected
-   * @param login of the token in the request; undefined if the request comes from this machine
+   * @param caller with a token; undefined if the request comes from this machine without one
    */
-  async answer(path: string, body: string, closeSignal: AbortSignal, login?: TokenLogin): Promise<ConsoleAnswer> {
+  async answer(path: string, body: string, closeSignal: AbortSignal, caller?: ConsoleCaller): Promise<ConsoleAnswer> {
     if (path === '/query/guide') return json(200, this.#guide);
     const kind = this.#kinds[path];
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
     const text = fieldOf(body, kind.field);
     if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field}` });
-    const caller = login?.name ?? localCaller;
-    if (this.#isBusy(caller)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
+    const callerId = idOf(caller);
+    if (this.#isBusy(callerId)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
-    const callerReads = login === undefined ? reads : readsOf(login);
-    this.#count(caller, 1);
+    const callerReads = caller === undefined ? reads : readsOf(caller);
+    this.#count(callerId, 1);
     const consoleAnswer = await this.#limited((stop) => kind.read(callerReads, text, stop), closeSignal);
-    this.#count(caller, -1);
+    this.#count(callerId, -1);
     return consoleAnswer;
   }
 
@@ -194,6 +204,11 @@ export class ConsolePage {
     const consoleRows: ConsoleRows = { ...statementAnswer, milliseconds: Math.round(performance.now() - startedAtMs) };
     return JSON.stringify(consoleRows);
   }
+}
+
+function idOf(caller: ConsoleCaller | undefined): string {
+  if (caller === undefined) return localCaller;
+  return 'user' in caller ? `node ${caller.user}` : caller.name;
 }
 
 function consoleFile(name: string): string {

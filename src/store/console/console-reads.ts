@@ -5,17 +5,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { getHeapStatistics } from 'node:v8';
-import { escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import { openDatabase, type Database } from '../connection/database.ts';
-import { readSchemas } from '../connection/read-schemas.ts';
 import { grantReader } from '../roles/reader-role.ts';
 import { rightsBeyondReading } from '../roles/role-reach.ts';
 import { scramVerifier } from '../roles/scram.ts';
-import { isLimited } from '../roles/secure-views.ts';
-import { questionOf } from '../reads/answer.ts';
-import { runBoundedQuery, type ResultBounds, type BoundedResult } from '../reads/bounded-answer.ts';
-import { readExplained, type Explained } from '../reads/explain.ts';
+import { readCalls, type ReadCalls } from './read-calls.ts';
 
 export interface ConsoleReadsOptions {
   /**
@@ -34,15 +29,6 @@ export interface ConsoleReadsOptions {
   readonly makeReader: boolean;
   /** Called if Postgres refuses the login of a valid token; once per login. */
   readonly onLoginRefused?: (error: IndexerError) => void;
-}
-
-export interface ReadCalls {
-  /** Runs one statement. @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
-  ask(statement: string, bounds: ResultBounds, stop: AbortSignal): Promise<BoundedResult>;
-  /** Explains the object with this id, or at this offset. @throws IndexerError QUERY_REFUSED, STORE_ errors */
-  explain(id: string): Promise<Explained>;
-  /** Finds templates, interfaces and parties whose names contain this text. @throws as `ask` */
-  search(text: string, stop: AbortSignal): Promise<BoundedResult>;
 }
 
 /** A login of the database. */
@@ -84,78 +70,16 @@ export function largestAnswer(heap: number): number {
 }
 /** Maximum number of concurrent requests, and of connections to cancel them. */
 const connections = 6;
-const maxSearchHits = 20;
-/** Maximum number of events of an update, or of rows of a contract's history. */
-const maxExplainedRows = 500;
 
 /** Prepares the reads. Connects only on the first request. @throws IndexerError STORE_URL_INVALID */
 export function openConsoleReads(options: ConsoleReadsOptions): ConsoleReads {
+  const { schema } = options;
   const reader = new ReaderLogin(options);
   return {
-    ...readCalls(options.schema, async (work) => work(await reader.database())),
-    as: (login) => readCalls(options.schema, (work) => reader.lend(login, work)),
+    ...readCalls({ schema, withDatabase: async (work) => work(await reader.database()) }),
+    as: (login) => readCalls({ schema, withDatabase: (work) => reader.lend(login, work) }),
     close: () => reader.close(),
   };
-}
-
-/** @param withLoginDatabase opens or reuses the database for one request */
-function readCalls(
-  schema: string,
-  withLoginDatabase: <T>(work: (database: Database) => Promise<T>) => Promise<T>,
-): ReadCalls {
-  return {
-    ask: async (statement, bounds, stop) => {
-      const userStatement = statement.includes('\0') ? undefined : questionOf(statement);
-      if (userStatement === undefined) throw notOneReadError();
-      return withLoginDatabase(async (database) => {
-        if (userStatement.explains) await refusePlan(database);
-        return runBoundedQuery(database, userStatement, bounds, stop);
-      });
-    },
-    explain: (id) => withLoginDatabase((database) => readExplained(database, { id, as: null, most: maxExplainedRows })),
-    search: (text, stop) => {
-      const searchStatement = { statement: searchFor(text, schema), paged: true, explains: false };
-      const bounds = { rows: 2 * maxSearchHits, characters: 100_000 };
-      return withLoginDatabase((database) => runBoundedQuery(database, searchStatement, bounds, stop));
-    },
-  };
-}
-
-function notOneReadError(): IndexerError {
-  return new IndexerError('this is not one select, with, values, table, explain or show', {
-    code: 'QUERY_REFUSED',
-    remedy: 'enter one statement that reads',
-  });
-}
-
-/**
- * Refuses `explain` for roles under row security, because a plan reveals the number of hidden rows and its estimates
- * are based on all rows.
- */
-async function refusePlan(database: Database): Promise<void> {
-  const isLimitedRole = await database.withClient((client) => isLimited(client, database.schema));
-  if (!isLimitedRole) return;
-  throw new IndexerError('explain reveals values of rows that a role limited to parties may not see', {
-    code: 'QUERY_REFUSED',
-    remedy: 'request the plan as a role that reads everything: ledger-indexer grant-reader ROLE, without --party',
-  });
-}
-
-/**
- * Statement with the columns kind (template, interface or party), name, and number of active contracts. The number is
- * null for parties, because counting would need a search.
- */
-function searchFor(text: string, schema: string): string {
-  const explore = escapeIdentifier(readSchemas(schema).explore);
-  const storage = escapeIdentifier(schema);
-  const pattern = escapeLiteral(`%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`);
-  const first = `limit ${String(maxSearchHits)}`;
-  return `(select kind, template_fqn as name, case kind when 'template' then sum(active) end as active from ${explore}.templates
-            where template_fqn ilike ${pattern} group by kind, template_fqn order by sum(active) desc, 2 ${first})
-          union all
-          (select distinct 'party', party, null::numeric
-             from (select unnest(signatories || observers || witness_parties) as party from ${storage}.contract_parties) p
-            where party ilike ${pattern} order by 2 ${first})`;
 }
 
 /**
@@ -286,7 +210,7 @@ function tooManyRightsError(schema: string, excessRights: string): IndexerError 
  * The same URL with another login. `user` and `password` are removed from the query string, where they would take
  * precedence. No URL object is used, because it cannot hold a list of several hosts.
  */
-function urlWithLogin(url: string, { name, password }: Login): string {
+export function urlWithLogin(url: string, { name, password }: Login): string {
   const [, scheme = '', hostsAndDatabase = '', query = ''] =
     /^(\w+:\/\/)(?:[^@/?]*@)?([^?]*)(?:\?(.*))?$/.exec(url) ?? [];
   const keptParameters = query
