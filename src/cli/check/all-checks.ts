@@ -6,6 +6,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { assertDatabaseUnnamed, assertNoOtherName } from '../database/named-database.ts';
 import { databaseChecks, openCheckDatabase } from './database-checks.ts';
 import { ledgerChecks, type LedgerView, openLedger } from './ledger-checks.ts';
+import { nodeTokenChecks } from './node-token-checks.ts';
 import { checkSeedRelease } from './release-checks.ts';
 import { type Check, fail, type Finding, type CheckOutcome, pass, runChecks, skip, warn } from './outcome.ts';
 import { readStream, type StreamFacts } from '../../store/history/maintenance.ts';
@@ -39,6 +40,7 @@ export async function allOutcomes(
       first,
       ...connections.ledgerChecks,
       ...connections.databaseChecks,
+      ...nodeTokenChecks(config, ledger, database),
       ...streamChecks(ledger, database),
     ];
     return await runChecks(checks, limitMs);
