@@ -83,6 +83,7 @@ export const groups: readonly Group[] = [
       ['Reader roles', 'how-to/secure/reader-roles.md'],
       ['Remove a reader role', 'how-to/secure/remove-reader-role.md'],
       ['Reader tokens', 'how-to/secure/reader-tokens.md'],
+      ['Tokens of the participant', 'how-to/secure/node-tokens.md'],
       ['Container', 'how-to/secure/container.md'],
       ['Attack test', 'how-to/secure/attack-test.md'],
     ],

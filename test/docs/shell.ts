@@ -74,6 +74,7 @@ export const skippedCommands: readonly NotRun[] = [
     reason: 'is of an app with the packed package: test/package runs it there',
   },
   { page: 'docs/how-to/secure/reader-tokens.md', command: /^curl /, reason: 'does not end: test/changes' },
+  { page: 'docs/how-to/secure/node-tokens.md', command: /^curl /, reason: 'does not end: test/security/node-tokens' },
   { page: 'docs/how-to/integrate/change-feed.md', command: /^curl /, reason: 'does not end: test/changes' },
   {
     page: 'docs/how-to/integrate/test-your-app.md',

@@ -42,6 +42,7 @@ export const keywords: Readonly<Record<string, string>> = {
   'how-to/secure/container.md': 'Docker Podman hardening rootless',
   'how-to/secure/reader-roles.md': 'permissions row-level security RLS users grant',
   'how-to/secure/reader-tokens.md': 'API key bearer authentication',
+  'how-to/secure/node-tokens.md': 'JWT JWKS OIDC user rights CanReadAs bearer authentication',
   'how-to/secure/roles.md': 'permissions least privilege grant users',
   'deploy/index.md': 'Kubernetes Helm systemd Docker Compose install production',
   'deploy/chart.md': 'Kubernetes Helm chart values k8s',

@@ -186,7 +186,7 @@ export const leastRoles = [
   {
     role: 'token',
     features: ['`/changes` and `/query` from another machine'],
-    touches: 'reads what the role of the token may see',
+    touches: 'reads what the role of the token, or its user on the participant, may see',
   },
 ] as const satisfies readonly Row[];
 
