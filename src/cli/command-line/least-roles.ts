@@ -105,6 +105,11 @@ export const leastRoles = [
   },
   {
     role: 'writer',
+    features: ['webhook test'],
+    touches: 'reads `webhook_secrets`',
+  },
+  {
+    role: 'writer',
     features: ['retention by `INDEXER_RETENTION`'],
     touches: 'deletes history, as a member of the redactor: `grant ledger_redactor to ledger_writer`',
   },
@@ -165,8 +170,8 @@ export const leastRoles = [
   },
   {
     role: 'migrator',
-    features: ['webhook rotate', 'webhook test'],
-    touches: 'writes or reads `webhook_secrets`',
+    features: ['webhook rotate'],
+    touches: 'writes `webhook_secrets`',
   },
   {
     role: 'migrator',

@@ -13,7 +13,10 @@ export function readReceiver(database: Database, name: string): Promise<Pick<Web
     );
     const [receiver] = rows;
     if (receiver !== undefined) return receiver;
-    throw refusalError('its address is not visible to this role', 'run it as the owner of the tables');
+    throw refusalError(
+      'its address is not visible to this role',
+      'connect as the writer of `ledger-indexer grant-roles`, or as the owner of the tables',
+    );
   });
 }
 

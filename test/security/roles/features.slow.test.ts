@@ -10,7 +10,7 @@ import { leastRoleOf, leastRoles, type Feature } from '../../../src/cli/command-
 import { query } from '../../support/database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { startReceiver } from '../../webhooks/receiver.ts';
-import { RolesWorld, type Login } from './world.ts';
+import { includedLogins, names, RolesWorld, type Login } from './world.ts';
 
 let world: RolesWorld;
 /** An archived contract, a party with tokens, the newest offset, and an earlier offset. */
@@ -19,26 +19,6 @@ let pqsFile: string;
 /** File with the SELECT of a projection, and the flag with the role that reads its rows. */
 let sqlFile: string;
 let readAs: readonly string[];
-
-/** Roles with fewer rights than the key; all of them must fail. */
-const includedLogins: Readonly<Record<Login, readonly Login[]>> = {
-  'any login': [],
-  reader: ['any login'],
-  redactor: ['any login', 'reader', 'writer'],
-  writer: ['any login', 'reader', 'redactor'],
-  migrator: ['any login', 'reader', 'redactor', 'writer'],
-  administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
-};
-
-/** Text of the error that roles with fewer rights get, by the least role of the feature. */
-const names: Readonly<Record<Login, RegExp>> = {
-  'any login': /never/,
-  reader: /grant-reader|usage on schema "ledger"/,
-  redactor: /connect as the redactor of `ledger-indexer grant-roles`/,
-  writer: /as the writer (?:role )?of `ledger-indexer grant-roles`|usage on schema "ledger"/,
-  migrator: /the migrator of|as the migrator|create on database/,
-  administrator: /connect as an administrator of the database/,
-};
 
 interface Case {
   readonly feature: Feature;
@@ -186,6 +166,7 @@ describe('least role for maintenance', () => {
       feature: 'webhook add',
       calls: [() => ['webhook', 'add', 'told', '--url', 'https://hooks.example.com/told', '--role', world.served]],
     },
+    call('webhook rotate', ['webhook', 'rotate', 'told'], ['webhook', 'rotate', 'told', '--finish']),
     call('webhook dead-letters', ['webhook', 'dead-letters', 'told']),
     call('webhook replay', ['webhook', 'replay', 'told']),
     call('webhook discard', ['webhook', 'discard', 'told']),
@@ -269,6 +250,20 @@ describe('least role of other features', () => {
     await waitFor('an event is delivered', () => (receiver.taken.length > 0 ? true : undefined));
     expect(indexer.log.join('')).not.toContain('STORE_NOT_PERMITTED');
     await world.succeeds('migrator', ['webhook', 'remove', 'delivered']);
+  });
+
+  surface('webhook test', 'the writer sends an event, and roles with fewer rights fail', async () => {
+    await using receiver = await startReceiver();
+    receiver.name = 'tried';
+    const words = ['webhook', 'add', 'tried', '--url', `${receiver.url}/tried`, '--role', world.served];
+    receiver.secret = /whsec_\S+/.exec((await world.succeeds('administrator', words)).stdout)?.[0] ?? '';
+    const argv = ['webhook', 'test', 'tried'];
+    const env = { INDEXER_WEBHOOK_NETWORKS: 'loopback' };
+    for (const login of includedLogins.writer) {
+      await expectRefused(login, argv, { feature: 'webhook test', calls: [], env }, 'writer');
+    }
+    await world.succeeds('writer', argv, env);
+    await world.succeeds('migrator', ['webhook', 'remove', 'tried']);
   });
 
   surface(

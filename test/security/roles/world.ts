@@ -18,6 +18,26 @@ import { waitFor } from '../../support/wait-for.ts';
 export type Login = Exclude<DatabaseRole, 'token'>;
 type Variables = Readonly<Record<string, string>>;
 
+/** Roles with fewer rights than the key; all of them must fail. */
+export const includedLogins: Readonly<Record<Login, readonly Login[]>> = {
+  'any login': [],
+  reader: ['any login'],
+  redactor: ['any login', 'reader', 'writer'],
+  writer: ['any login', 'reader', 'redactor'],
+  migrator: ['any login', 'reader', 'redactor', 'writer'],
+  administrator: ['any login', 'reader', 'redactor', 'writer', 'migrator'],
+};
+
+/** Text of the error that roles with fewer rights get, by the least role of the feature. */
+export const names: Readonly<Record<Login, RegExp>> = {
+  'any login': /never/,
+  reader: /grant-reader|usage on schema "ledger"/,
+  redactor: /connect as the redactor of `ledger-indexer grant-roles`/,
+  writer: /as the writer (?:role )?of `ledger-indexer grant-roles`|usage on schema "ledger"/,
+  migrator: /the migrator of|as the migrator|create on database/,
+  administrator: /connect as an administrator of the database/,
+};
+
 const password = 'secret';
 const withPassword = ['migrator', 'writer', 'redactor', 'reader'] as const;
 
