@@ -53,6 +53,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   redactions: 'kept',
   retention_holds: 'kept',
   reader_tokens: 'kept',
+  node_sessions: 'kept',
   webhook_dead_letters: 'cut',
   webhook_secrets: 'kept',
   webhooks: 'cut',
@@ -106,6 +107,7 @@ const tablesWithoutHistory = new Set([
   'coverage',
   'retention_holds',
   'reader_tokens',
+  'node_sessions',
   'webhook_dead_letters',
   'webhook_secrets',
   'webhooks',
@@ -242,6 +244,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       world.database.url,
       `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('reached', 'reader', ${cursor});
        insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
+       insert into ${schema}.node_sessions (transaction_id, parties, reads_all) values ('1', '{}', false);
        insert into ${schema}.webhook_secrets values ('reached', 'https://hooks.example', 'whsec_');
        insert into ${schema}.webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,
     );
