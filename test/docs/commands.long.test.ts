@@ -131,7 +131,8 @@ describe('queries of the documentation', () => {
     .map((block) => ({ ...block, name: `${block.path}:${String(block.line)}` }));
 
   it.each(queries)('succeed: $name', async ({ text }) => {
-    await startedIndexer.query(text);
+    // The bounds of a projection are parameters.
+    await startedIndexer.query(text.replace(/:from\b/, '0').replace(/:to\b/, '100'));
   });
 });
 
