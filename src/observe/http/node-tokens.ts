@@ -1,7 +1,8 @@
 /**
- * Tokens of the participant, which clients send instead of a reader token. The rights of their
- * users are requested from the participant with the token itself. Answers are used for a limited time, and nothing is read without an answer. Only
- * the hash of a token is kept, except while its stream is open, because the rights are requested again with the token.
+ * Tokens of the participant, which clients send instead of a reader token. The rights of their users are requested from
+ * the participant with the token itself. Answers are used for a limited time, and nothing is read without an answer.
+ * Only the hash of a token is kept, except while its stream is open, because the rights are requested again with the
+ * token.
  */
 import { elapsed } from '../../config/pause.ts';
 import type { NodeRights } from '../../model/push/node-rights.ts';
