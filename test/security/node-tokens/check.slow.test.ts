@@ -37,7 +37,7 @@ describe('check', needs(limitsSkipReason), () => {
   });
 
   it.each([
-    ['INDEXER_NODE_TOKENS_ROLE', 'nobody_here', 'node token role', 'fail', 'does not exist'],
+    ['INDEXER_NODE_TOKENS_ROLE', 'missing_role', 'node token role', 'fail', 'does not exist'],
     ['INDEXER_NODE_TOKENS_PASSWORD', 'wrong-one', 'node token role', 'fail', 'password'],
     ['INDEXER_NODE_TOKENS_AUDIENCE', 'another', 'node token claims', 'warn', 'audience'],
     ['INDEXER_NODE_TOKENS_ISSUER', 'https://other.example', 'node token claims', 'warn', 'issuer'],

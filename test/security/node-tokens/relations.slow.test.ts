@@ -83,7 +83,7 @@ describe('a user of the participant', needs(limitsSkipReason), () => {
   });
 
   it('sees no rows of parties without rights', async () => {
-    const nobody = await ofUser(await world.user('nobody-user'));
+    const withoutRights = await ofUser(await world.user('user-without-rights'));
     for (const table of [
       'contracts',
       'live',
@@ -94,7 +94,7 @@ describe('a user of the participant', needs(limitsSkipReason), () => {
       'interface_views',
       'completions',
     ]) {
-      expect(nobody[`ledger.${table}`], table).toMatch(/^0 /);
+      expect(withoutRights[`ledger.${table}`], table).toMatch(/^0 /);
     }
   });
 });

@@ -69,7 +69,7 @@ describe('a token of the participant', needs(limitsSkipReason), () => {
   });
 
   it('is refused for a user that the participant does not know', async () => {
-    const { status } = await world.ask(await world.tokenOf('nobody'), 'select 1');
+    const { status } = await world.ask(await world.tokenOf('user-without-rights'), 'select 1');
     expect([401, 403]).toContain(status);
   });
 
