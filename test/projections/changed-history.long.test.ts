@@ -3,10 +3,8 @@
  * ranges of random size. After each change, the views over the projections return the rows of their SELECTs.
  */
 import * as fc from 'fast-check';
-import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
-import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import type { Database } from '../../src/store/connection/database.ts';
 import { resetTo } from '../../src/store/history/reset.ts';
 import { fillNext, invalidate, removeOutdated } from '../../src/store/projections/fill.ts';
@@ -20,17 +18,15 @@ import { history } from '../read/tokens/random-movements.ts';
 import { printRepeatCommand, runsFor, seedFor } from '../support/chance/property.ts';
 import { query } from '../support/database.ts';
 import { text } from '../support/frames.ts';
-import { runCommand } from '../support/run-command.ts';
 import { identity } from '../support/schemas.ts';
-import { secretFile } from '../support/secret-file.ts';
 import { needs } from '../support/skips/needs.ts';
 import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { decodeUpdate } from '../support/wire/decode.ts';
+import { limitedReaders } from './limited-readers.ts';
 import { allEqual, compare, fillAll, turnJitOff, uncoveredCount, useSmallBlocks, withDatabase } from './projected.ts';
 
 const seeds = Array.from({ length: runsFor(2) }, (_, at) => seedFor() + at);
 printRepeatCommand(seeds[0] ?? 0, seeds.length);
-const password = 'of a reader';
 
 /** A database whose history is written and changed step by step. */
 class ChangingHistory {
@@ -167,18 +163,6 @@ class ChangingHistory {
   }
 }
 
-/** A login that sees the contracts of one owner. */
-async function limitedReader(url: string, party: string): Promise<string> {
-  const role = `reader_${randomBytes(4).toString('hex')}`;
-  const argv = [role, '--party', party, '--password-file', secretFile(password)];
-  await runCommand(grantReaderCommand, argv, { DATABASE_URL: url });
-  const reader = new URL(url);
-  [reader.username, reader.password] = [role, password];
-  roles.push(role);
-  return reader.href;
-}
-const roles: string[] = [];
-
 /** Makes changes until the history is complete, and compares the views after each of them. */
 async function changeAndCompare(
   read: ReadDatabase,
@@ -186,8 +170,7 @@ async function changeAndCompare(
   model: TokenModel,
   seed: number,
 ): Promise<void> {
-  const readers: string[] = [];
-  for (const owner of owners.slice(0, 2)) readers.push(await limitedReader(read.url, owner));
+  await using readers = await limitedReaders(read.url, owners.slice(0, 2));
   const changing = new ChangingHistory(read, database, new Random(seed), model.frames);
   const kinds = ['write', 'fill', 'redact', 'store late', 'leave', 'prune'];
   const isOver = (): boolean => changing.isComplete && kinds.every((kind) => changing.made.has(kind));
@@ -195,7 +178,7 @@ async function changeAndCompare(
     const change = await changing.change();
     expect({ turn, change, ...(await compare(read.url)) }).toEqual({ turn, change, ...allEqual });
     if (turn % 10 > 0) continue;
-    for (const reader of readers) expect({ turn, ...(await compare(reader)) }).toEqual({ turn, ...allEqual });
+    for (const reader of readers.urls) expect({ turn, ...(await compare(reader)) }).toEqual({ turn, ...allEqual });
   }
   expect([...changing.made.keys()]).toEqual(expect.arrayContaining(kinds));
   const [stored] = await query(read.url, 'select count(*)::int as rows from ledger.projected_token_changes');
@@ -213,10 +196,6 @@ describe('token projections of a changing history', needs(limitsSkipReason), () 
     await using read = await createReadDatabase();
     await turnJitOff(read.url);
     await useSmallBlocks(read.url, 8);
-    try {
-      await withDatabase(read.url, (database) => changeAndCompare(read, database, model, seed));
-    } finally {
-      for (const role of roles.splice(0)) await query(read.url, `drop owned by ${role}; drop role ${role}`);
-    }
+    await withDatabase(read.url, (database) => changeAndCompare(read, database, model, seed));
   });
 });

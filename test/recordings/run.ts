@@ -30,11 +30,13 @@ export interface RunOptions {
   readonly seedOffset?: number;
   /** The ledger end when the run begins. */
   readonly ledgerEnd: number;
+  /** Further options of the program. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const schema = 'ledger';
 
-export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: RunOptions): Promise<Run> {
+export async function prepareRun({ recording, shape, seedOffset, ledgerEnd, env: options }: RunOptions): Promise<Run> {
   const database = await createMigratedDatabase([schema]);
   const server = await startReplay(recording, ledgerEnd);
   const stored = await watchStored(database.url);
@@ -45,6 +47,7 @@ export async function prepareRun({ recording, shape, seedOffset, ledgerEnd }: Ru
     // Batches are small, so that a kill interrupts many of them.
     INDEXER_BATCH_UPDATES: '3',
     INDEXER_RETRY_MAX_DELAY: '200ms',
+    ...options,
   };
   return {
     server,
