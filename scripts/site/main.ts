@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { deadLinks, foreignResources } from './dead-links.ts';
+import { llmsText } from './llms.ts';
 import { groups } from './sidebar.ts';
 import { stagedPages } from './staging.ts';
 
@@ -53,12 +54,21 @@ function build(): number {
     pagesFolder,
   ]);
   if (status !== 0) return status ?? 1;
+  writeForModels();
   const brokenLinks = deadLinks(outputFolder, base);
   for (const link of brokenLinks) console.error(`site: dead link: ${link}`);
   const foreign = foreignResources(outputFolder);
   for (const resource of foreign) console.error(`site: resource of another host: ${resource}`);
   console.log(`site: ${String(stagedPages(root, manifest.homepage).length)} pages in ${outputFolder}`);
   return brokenLinks.length + foreign.length === 0 ? 0 : 1;
+}
+
+/** Writes llms.txt, and the Markdown to which it links, into the built site. */
+function writeForModels(): void {
+  const { homepage, description: summary } = manifest;
+  const pages = stagedPages(root, homepage);
+  for (const { path, text } of pages) writeFileSync(join(outputFolder, path), text);
+  writeFileSync(join(outputFolder, 'llms.txt'), llmsText({ title: 'ledger-indexer', summary, base, groups, pages }));
 }
 
 /** Copies pages, pictures and settings to the places where the generator expects them. */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { deadLinks, foreignResources } from '../../scripts/site/dead-links.ts';
+import { llmsText } from '../../scripts/site/llms.ts';
 import { groups } from '../../scripts/site/sidebar.ts';
 import { replaceInProse, stagedPages } from '../../scripts/site/staging.ts';
 import { root } from './pages.ts';
@@ -24,6 +25,33 @@ describe('the site', () => {
     const [compose] = pages.filter(({ path }) => path === 'deploy/index.md');
     expect(compose?.text).toContain('](../how-to/run/high-availability.md)');
     expect(compose?.text).toContain('](./chart.md)');
+  });
+
+  it('lists the pages of its sidebar for language models, each with a sentence', () => {
+    const title = 'ledger-indexer';
+    const text = llmsText({ title, summary: 'Indexes.', base: '/base/', groups, pages });
+    const [heading, summary, ...sections] = text.split(/\n\n(?=>|## )/);
+    expect([heading, summary]).toEqual(['# ledger-indexer', '> Indexes.']);
+    expect(sections.map((section) => /^## (.*)/.exec(section)?.[1])).toEqual(groups.map((group) => group.text));
+    const links = [...text.matchAll(/^- \[([^\]]+)\]\(\/base\/([^)]+)\): .{12,}\.$/gm)].map(([, name, path]) => [
+      name,
+      path,
+    ]);
+    expect(links).toEqual(groups.flatMap((group) => group.pages));
+    expect(text.split('\n').filter((line) => line.startsWith('- '))).toHaveLength(links.length);
+    expect(text).not.toMatch(/\]\([^)]*\).*\]\(/);
+  });
+
+  it('refuses a page without a sentence in the list for language models', () => {
+    const empty = { path: 'a.md', source: 'a.md', text: '# A\n\n| table |\n' };
+    const list = {
+      title: 'x',
+      summary: 'x',
+      base: '/',
+      groups: [{ text: 'g', pages: [['A', 'a.md']] }],
+      pages: [empty],
+    } as const;
+    expect(() => llmsText(list)).toThrow('a.md: the page does not begin with a sentence');
   });
 
   it('leaves code unchanged', () => {
