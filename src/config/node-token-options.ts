@@ -5,7 +5,7 @@ export const nodeTokenOptions = {
   nodeTokens: withDefault(
     indexer(
       'INDEXER_NODE_TOKENS',
-      'Accept tokens of the participant at `/changes` and `/query`: their users read what the participant lets them read.',
+      'Accept tokens of the participant at `/changes`, `/query` and `/status`: their users read what the participant lets them read.',
     ),
     boolean,
     'false',

@@ -103,7 +103,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const liveSignal = createDeferred();
   const health = new HealthTracker({ ...healthOptions(options), onLive: liveSignal.resolve, work });
   const reads = openReads(options, lifetime);
-  const { access, pages, pushed: changeServer, console } = reads;
+  const { access, overview, pages, pushed: changeServer, console } = reads;
   const failedLookups = (): number => access.tokens.failures;
   const pool = (): ReturnType<typeof connectionsOf> => connectionsOf(database);
   const sources = { waits: () => waiters.size, changes: changeServer.facts, failedLookups, pool };
@@ -124,7 +124,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const parts = pipelineParts(options, { ...pipelineResources, ...requestCounters(metrics, logger) });
   const { metricsMs } = pace;
   const statusOptions = { ...endpointsOf(config), metrics, metricsMs, ...verdictReaders(health), waiters, page };
-  const httpEndpoints = { console: console?.endpoint, overview: access, changes: changeServer.answers };
+  const httpEndpoints = { console: console?.endpoint, overview, changes: changeServer.answers };
   const http = lifetime.own(await startHttpServer({ ...statusOptions, ...httpEndpoints }), (server) => server.close());
   const pipelineEnd = lifetime.own(runPipeline(parts), (pipelineRun, remainingMs) =>
     endWithin(remainingMs - closingMs, pipelineRun, stop),
@@ -159,8 +159,9 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const changeServer = openChangeServer(config, pages, callers, pace);
   const pageDatabase = withStatementTimeout(lookups, pageReadMs);
   const console = openConsole(options, callers, { lookups, pages });
+  const overview = { callers, limitedRoles: access.limitedRoles };
   // Closed together, because a frozen server delays the close of each of them.
-  return lifetime.own({ access, pages, pushed: changeServer, shown: pageDatabase, console }, async () => {
+  return lifetime.own({ access, overview, pages, pushed: changeServer, shown: pageDatabase, console }, async () => {
     access.close();
     node?.close();
     await Promise.all([closeWithin500Ms(lookups), console?.close()]);

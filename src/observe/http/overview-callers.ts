@@ -1,14 +1,14 @@
 /**
  * Access control of `/status`, `/events` and `/update`, which return ids, templates and numbers of all parties. If
  * roles are limited to parties, row security hides these from some readers. In that case, a caller on another machine
- * needs a token of a role that reads everything.
+ * needs a token of a role that reads everything, or of a user of the participant that may read as any party.
  */
 import type { IncomingMessage } from 'node:http';
 import { remoteCallerReason } from './local-caller.ts';
-import type { ReaderTokens } from './reader-tokens.ts';
+import type { TokenCallers } from './token-callers.ts';
 
 export interface OverviewAccess {
-  readonly tokens: Pick<ReaderTokens, 'check'>;
+  readonly callers: Pick<TokenCallers, 'check'>;
   /** Roles that are limited to parties. @throws if the database cannot be queried */
   readonly limitedRoles: () => Promise<readonly string[]>;
 }
@@ -20,7 +20,7 @@ export interface OverviewRefusal {
 
 /** The reason why a request is refused; undefined if it is permitted. Never rejects. */
 export async function overviewRefusal(
-  { tokens, limitedRoles }: OverviewAccess,
+  { callers, limitedRoles }: OverviewAccess,
   request: IncomingMessage,
 ): Promise<OverviewRefusal | undefined> {
   if (remoteCallerReason(request) === undefined) return undefined;
@@ -32,7 +32,7 @@ export async function overviewRefusal(
     };
   }
   if (limitedRoleNames.length === 0) return undefined;
-  const tokenCheck = await tokens.check(request);
+  const tokenCheck = await callers.check(request);
   if (tokenCheck === undefined) {
     return {
       status: 401,
@@ -40,6 +40,12 @@ export async function overviewRefusal(
     };
   }
   if ('status' in tokenCheck) return tokenCheck;
-  if (!limitedRoleNames.includes(tokenCheck.token.role)) return undefined;
-  return { status: 403, error: 'this endpoint covers all parties, but the role of this token is limited to some' };
+  const readsAll =
+    'node' in tokenCheck ? tokenCheck.node.rights.readsAll : !limitedRoleNames.includes(tokenCheck.token.role);
+  if (readsAll) return undefined;
+  const limited = 'node' in tokenCheck ? 'user' : 'role';
+  return {
+    status: 403,
+    error: `this endpoint covers all parties, but the ${limited} of this token is limited to some`,
+  };
 }
