@@ -62,8 +62,8 @@ function onTick({ status, sample, recent }) {
   showFacts(status);
   showWork(status.timeShares);
   for (const plot of plots) drawPlot(byId(plot.id), samples, plot);
-  showTemplates(recent.templates ?? []);
-  const held = showUpdates(recent.updates ?? []);
+  if (recent.templates !== null) showTemplates(recent.templates);
+  const held = recent.updates !== null && showUpdates(recent.updates);
   show('read-at', held ? 'held while you are here' : ageOf(recent));
   showNotFollowed(status);
   showProjections(status.projections);
@@ -95,9 +95,9 @@ function showFacts(status) {
   const old = isOld(status);
   const age = old ? `, ${span(status.ledgerEndAgeSeconds)} ago` : '';
   byId('main').dataset.age = old ? 'old' : 'new';
-  show('checkpoint', count(checkpoint));
-  show('ledger-end', `${count(end)}${age}`);
-  show('distance', status.offsetsBehind === null ? none : `${count(status.offsetsBehind)}${age}`);
+  showOrHide('checkpoint', count(checkpoint));
+  showOrHide('ledger-end', end === null ? none : `${count(end)}${age}`);
+  showOrHide('distance', status.offsetsBehind === null ? none : `${count(status.offsetsBehind)}${age}`);
   showOrHide('eta', timeLeft(status));
   showOrHide(
     'seed',
@@ -121,8 +121,9 @@ function showOrHide(id, text) {
 /** @param {Status} status */
 function timeLeft(status) {
   const { state, catchUp } = status;
-  if (state === 'seeding' || isOld(status)) return 'not known';
+  if (state === 'seeding') return 'not known';
   if (catchUp === null) return none;
+  if (isOld(status)) return 'not known';
   if (catchUp.offsetsPerSecond === null) return 'measuring';
   return catchUp.etaSeconds === null ? 'not shrinking' : span(catchUp.etaSeconds);
 }
@@ -148,6 +149,7 @@ function showProgress(reached, left) {
 
 /** @param {Status['timeShares']} work */
 function showWork(work) {
+  byId('work').hidden = work === null || work.source + work.decode + work.database === 0;
   for (const part of /** @type {const} */ (['source', 'decode', 'database'])) {
     byId(`bar-${part}`).style.width = `${100 * (work?.[part] ?? 0)}%`;
     show(`share-${part}`, work === null ? none : percent(work[part]));
@@ -180,6 +182,8 @@ function lose() {
   document.title = 'No connection · Ledger Indexer';
   show('state', 'No connection');
   const since = clock(heardAt);
+  // The last remedy was for another failure.
+  byId('remedy').hidden = true;
   setText(
     byId('why'),
     `The indexer has not responded since ${since}. The values below are from then; this page keeps trying.`,

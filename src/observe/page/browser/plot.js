@@ -44,7 +44,7 @@ export function drawPlot(figure, samples, { at, name, format }) {
   shapes.tip.setAttribute('d', tip === null ? '' : `M${width} ${tip.toFixed(2)}h0`);
   setText(inside(figure, '.number'), format(last[at]));
   const peak = Math.max(0, ...values);
-  const scale = `top ${scaleText(top, format)}${peak > top ? ` of ${format(peak)}` : ''}`;
+  const scale = `top ${scaleText(top, format)}${peak > top ? `, peak ${format(peak)}` : ''}`;
   setText(inside(figure, '.top-of-axis'), values.length === 0 ? '' : scale);
   setText(inside(figure, '.start-of-axis'), `−${minutes} min`);
   picture.setAttribute(

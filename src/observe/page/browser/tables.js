@@ -16,6 +16,7 @@ const rows = 8;
 
 /** @param {readonly RatedTemplate[]} templates */
 export function showTemplates(templates) {
+  showTable('templates', templates.length > 0);
   fill(byId('templates'), 3, templates, (cell, template) => {
     showTemplate(cell(0), template.name);
     showNumber(cell(1), count(template.active));
@@ -31,17 +32,27 @@ export function showTemplates(templates) {
 export function showUpdates(updates) {
   const body = byId('updates');
   if (body.textContent !== '' && body.matches(':hover, :focus-within')) return true;
+  showTable('updates', updates.length > 0);
   fill(body, 5, updates, (cell, update) => {
     const [recorded, templates] = [cell(2), cell(3)];
     offsetButton(cell(0), update.offset);
     setText(cell(1), update.kind.replaceAll('_', ' '));
     setText(recorded, update.recordTime === null ? '–' : clock(update.recordTime));
     setHint(recorded, update.recordTime ?? '');
-    setText(templates, update.templates.map((name) => templateName(name).entity).join(', ') || '–');
+    const names = update.templates.map((name) => templateName(name).entity).join(', ') || '–';
+    // The span can be limited to two lines on narrow screens, a cell cannot.
+    setText(templates.firstElementChild ?? templates.appendChild(make('span')), names);
     setHint(templates, update.templates.join('\n'));
     showNumber(cell(4), count(update.events));
   });
   return false;
+}
+
+/** Shows a table, or a text in place of its empty rows. @param {string} id @param {boolean} hasRows */
+function showTable(id, hasRows) {
+  const table = byId(id).parentElement;
+  if (table !== null) table.hidden = !hasRows;
+  byId(`no-${id}`).hidden = hasRows;
 }
 
 /** @param {readonly RecentError[]} errors */
