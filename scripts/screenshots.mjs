@@ -73,6 +73,7 @@ async function draw(url) {
     mkdirSync(values.out, { recursive: true });
     await take(page, 'status-page');
     await page.goto(`${url}/query`);
+    await page.locator('#views', { hasText: 'explore' }).waitFor();
     await page.getByRole('button', { name: 'Holdings by instrument' }).click();
     await page.locator('#outcome', { hasText: / rows, / }).waitFor();
     await page.getByRole('button', { name: 'Chart' }).click();

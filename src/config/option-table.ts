@@ -63,10 +63,7 @@ const databaseOptions = {
 const indexerOptions = {
   ...httpOptions,
   queryPage: withDefault(
-    indexer(
-      'INDEXER_QUERY_PAGE',
-      'Serve the SQL query page at `/query`, to this machine and to holders of a reader token.',
-    ),
+    indexer('INDEXER_QUERY_PAGE', 'Serve the SQL query page at `/query`, to this machine and to holders of a token.'),
     boolean,
     'true',
   ),

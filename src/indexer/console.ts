@@ -76,6 +76,7 @@ export function openConsole(input: ConsoleInput, callers: TokenCallers, pools: N
     reads: withExplain(reads),
     readsOf: (caller) => withExplain('user' in caller ? readsOfUser(nodeReads, caller.rights) : reads.as(caller)),
     guide: consoleGuide,
+    takesNodeTokens: nodeReads !== undefined,
   });
   const close = async (): Promise<void> => void (await Promise.all([reads.close(), nodeReads?.close()]));
   return { endpoint: { page, callers }, close };

@@ -54,14 +54,14 @@ describe('the update dialog of the status page', needs(browserSkipReason), () =>
     for (const [link, text] of [
       ['status', '"checkpoint"'],
       ['readyz', '"ready":true'],
-      ['query', 'Status page'],
+      ['query', 'Ready queries'],
     ] as const) {
       await page.locator(`a[href="${link}"]`).first().click();
       await page.waitForURL(`${gateway.url}${link}`);
       expect(await page.content()).toContain(text);
       if (link !== 'query') await page.goBack();
     }
-    await page.getByRole('link', { name: 'Status page' }).click();
+    await page.getByRole('link', { name: 'Status', exact: true }).click();
     await page.waitForURL(gateway.url);
     expect(requests.filter((url) => !url.startsWith(gateway.url) && !url.startsWith('data:'))).toEqual([]);
   });

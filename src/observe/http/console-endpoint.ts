@@ -52,7 +52,7 @@ async function callerOf(callers: TokenCallers, request: IncomingMessage): Promis
   const tokenCheck = await callers.check(request);
   if (tokenCheck === undefined) {
     const reason = remoteCallerReason(request);
-    if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send a reader token` };
+    if (reason !== undefined) return { status: 403, error: `${reason}; from other machines, send ${callers.kinds}` };
     const foreignPageReason = notOfOurPage(request);
     return foreignPageReason === undefined ? { caller: undefined } : { status: 403, error: foreignPageReason };
   }

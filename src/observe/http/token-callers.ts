@@ -30,6 +30,11 @@ export class TokenCallers {
     this.#node = node;
   }
 
+  /** The kinds of tokens that are accepted, after `send`. */
+  get kinds(): string {
+    return this.#node === undefined ? 'a reader token' : 'a reader token or a token of the participant';
+  }
+
   /** Checks the token of a request. Resolves to undefined if the request has no token. Never rejects. */
   async check(request: IncomingMessage): Promise<TokenCaller | TokenRefusal | undefined> {
     const [, secret = ''] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];

@@ -11,6 +11,8 @@ export interface ReadyQuery {
 
 /** Response of `/query/guide`. */
 export interface ConsoleGuide {
+  /** With whose rights statements run. */
+  readonly caller: ConsoleCallerName;
   readonly queries: readonly ReadyQuery[];
   /** Schema in which template and party names are looked up. */
   readonly explore: string;
@@ -18,7 +20,14 @@ export interface ConsoleGuide {
   readonly maxSeconds: number;
 }
 
-/** Response of `/query`, and of `/query/search`, whose columns are kind, name and active. */
+/** A client on this machine without a token, the role of a reader token, or a user of the participant. */
+export type ConsoleCallerName =
+  { readonly kind: 'machine' } | { readonly kind: 'role' | 'user'; readonly name: string };
+
+/**
+ * Response of `/query`, of `/query/search`, whose columns are kind, name and active, and of `/query/views`, whose
+ * columns are schema, name, comment and columns.
+ */
 export interface ConsoleRows {
   readonly columns: readonly { readonly name: string; readonly isNumber: boolean }[];
   /** Values in the text format of Postgres; an SQL null is null. */

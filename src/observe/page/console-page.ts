@@ -8,7 +8,13 @@ import { csvLine, escapeFormula } from '../../model/push/csv.ts';
 import type { NodeRights } from '../../model/push/node-rights.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 import { scrub } from '../figures/scrub.ts';
-import type { ConsoleExplained, ConsoleFailure, ConsoleGuide, ConsoleRows } from './console-messages.ts';
+import type {
+  ConsoleCallerName,
+  ConsoleExplained,
+  ConsoleFailure,
+  ConsoleGuide,
+  ConsoleRows,
+} from './console-messages.ts';
 import { loadDocument, type PageDocument } from './page-document.ts';
 
 export type StatementAnswer = Omit<ConsoleRows, 'milliseconds'>;
@@ -21,6 +27,8 @@ export interface ConsoleReads {
     stop: AbortSignal,
   ): Promise<StatementAnswer>;
   search(text: string, stop: AbortSignal): Promise<StatementAnswer>;
+  /** Views and tables that the caller may read. */
+  views(stop: AbortSignal): Promise<StatementAnswer>;
   /** Explains an id, in lines for display. */
   explain(id: string): Promise<string>;
 }
@@ -48,7 +56,9 @@ export interface ConsolePageOptions {
   readonly reads: ConsoleReads;
   /** For callers with a token. */
   readonly readsOf: (caller: ConsoleCaller) => ConsoleReads;
-  readonly guide: ConsoleGuide;
+  readonly guide: Omit<ConsoleGuide, 'caller'>;
+  /** Whether tokens of the participant are accepted. */
+  readonly takesNodeTokens: boolean;
 }
 
 export interface ConsoleAnswer {
@@ -77,33 +87,39 @@ const graceMs = 500;
 /** Statuses of failures that a retry does not fix. */
 const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, READER_TOKEN_LOGIN_REFUSED: 403 };
 
+/** The last one uses the others, and starts the page. */
+const consoleScripts = (
+  'token questions address statements words suggest editor completion views ' +
+  'chart-plan chart results explained search console'
+).split(' ');
+
 type ConsoleRead = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;
 
 export class ConsolePage {
   readonly #document: PageDocument = loadDocument({
     page: 'console/console.html',
-    styles: ['page.css', 'tables.css', 'outline.css', 'console/console.css', 'screens.css'],
-    scripts: [
-      'format.js',
-      'elements.js',
-      ...['token', 'questions', 'chart', 'results', 'explained', 'search', 'console'].map(consoleFile),
-    ],
+    styles: ['page.css', 'tables.css', 'outline.css', 'console/console.css', 'screens.css', 'console/views.css'],
+    scripts: ['format.js', 'elements.js', ...consoleScripts.map(consoleFile)],
     library: { script: 'uplot/dist/uPlot.iife.min.js', style: 'uplot/dist/uPlot.min.css' },
   });
+  readonly #html: string;
   readonly #options: ConsolePageOptions;
-  readonly #guide: ConsoleGuide;
+  readonly #guide: ConsolePageOptions['guide'];
   /** Number of running queries by caller: a login, or this machine. */
   readonly #underWay = new Map<string, number>();
 
   constructor(options: ConsolePageOptions) {
     this.#options = options;
     this.#guide = options.guide;
+    // Callers that are refused must know it, too.
+    const kinds = options.takesNodeTokens ? 'reader participant' : 'reader';
+    this.#html = this.#document.html.replace('data-tokens="reader"', `data-tokens="${kinds}"`);
   }
 
   /** Responds to GET: the same document for all callers, without contents. */
   answerPage(response: ServerResponse): void {
     response.writeHead(200, this.#document.headers);
-    response.end(this.#document.html);
+    response.end(this.#html);
   }
 
   /**
@@ -112,11 +128,11 @@ export class ConsolePage {
    * @param caller with a token; undefined if the request comes from this machine without one
    */
   async answer(path: string, body: string, closeSignal: AbortSignal, caller?: ConsoleCaller): Promise<ConsoleAnswer> {
-    if (path === '/query/guide') return json(200, this.#guide);
+    if (path === '/query/guide') return json(200, this.#guideFor(caller));
     const kind = this.#kinds[path];
     if (kind === undefined) return json(404, { error: 'not found', paths: Object.keys(this.#kinds) });
-    const text = fieldOf(body, kind.field);
-    if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field}` });
+    const text = kind.field === undefined ? '' : fieldOf(body, kind.field);
+    if (text === undefined) return json(400, { error: `expected a JSON object with one text, ${kind.field ?? ''}` });
     const callerId = idOf(caller);
     if (this.#isBusy(callerId)) return json(503, { error: 'too many queries are running: stop one, or wait for it' });
     const { reads, readsOf } = this.#options;
@@ -125,6 +141,10 @@ export class ConsolePage {
     const consoleAnswer = await this.#limited((stop) => kind.read(callerReads, text, stop), closeSignal);
     this.#count(callerId, -1);
     return consoleAnswer;
+  }
+
+  #guideFor(caller: ConsoleCaller | undefined): ConsoleGuide {
+    return { ...this.#guide, caller: nameOf(caller) };
   }
 
   #isBusy(caller: string): boolean {
@@ -144,7 +164,7 @@ export class ConsolePage {
     else this.#underWay.set(caller, count);
   }
 
-  readonly #kinds: Readonly<Record<string, { readonly field: string; readonly read: ConsoleRead }>> = {
+  readonly #kinds: Readonly<Record<string, { readonly field?: string; readonly read: ConsoleRead }>> = {
     '/query': {
       field: 'statement',
       read: async (reads, text, stop) => this.#rows(reads.ask(text, displayLimits, stop)),
@@ -154,6 +174,7 @@ export class ConsolePage {
       read: async (reads, text, stop) => csvOf(await reads.ask(text, exportLimits, stop)),
     },
     '/query/search': { field: 'text', read: async (reads, text, stop) => this.#rows(reads.search(text, stop)) },
+    '/query/views': { read: async (reads, _text, stop) => this.#rows(reads.views(stop)) },
     '/query/explain': { field: 'id', read: (reads, text) => this.#explained(reads, text) },
   };
 
@@ -204,6 +225,11 @@ export class ConsolePage {
     const consoleRows: ConsoleRows = { ...statementAnswer, milliseconds: Math.round(performance.now() - startedAtMs) };
     return JSON.stringify(consoleRows);
   }
+}
+
+function nameOf(caller: ConsoleCaller | undefined): ConsoleCallerName {
+  if (caller === undefined) return { kind: 'machine' };
+  return 'user' in caller ? { kind: 'user', name: caller.user } : { kind: 'role', name: caller.role };
 }
 
 function idOf(caller: ConsoleCaller | undefined): string {

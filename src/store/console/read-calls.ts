@@ -7,6 +7,7 @@ import { questionOf, type Admit } from '../reads/answer.ts';
 import { runBoundedQuery, type BoundedResult, type ResultBounds } from '../reads/bounded-answer.ts';
 import { readExplained, type Explained } from '../reads/explain.ts';
 import { isLimited } from '../roles/secure-views.ts';
+import { viewNames } from './view-names.ts';
 
 export interface ReadCalls {
   /** Runs one statement. @throws IndexerError USAGE, QUERY_REFUSED, STORE_ errors; any error after `stop` is aborted */
@@ -15,9 +16,13 @@ export interface ReadCalls {
   explain(id: string): Promise<Explained>;
   /** Finds templates, interfaces and parties whose names contain this text. @throws as `ask` */
   search(text: string, stop: AbortSignal): Promise<BoundedResult>;
+  /** Views and tables that the caller may read, with their columns and comments. @throws as `ask` */
+  views(stop: AbortSignal): Promise<BoundedResult>;
 }
 
 const maxSearchHits = 20;
+/** A template has a view for each of its choices, too. */
+const viewBounds = { rows: 5_000, characters: 4_000_000 };
 /** Maximum number of events of an update, or of rows of a contract's history. */
 export const maxExplainedRows = 500;
 
@@ -49,6 +54,10 @@ export function readCalls({ schema, withDatabase: withLoginDatabase, admit, expl
       const searchStatement = { statement: searchFor(text, schema), paged: true, explains: false };
       const bounds = { rows: 2 * maxSearchHits, characters: 100_000 };
       return withLoginDatabase((database) => runBoundedQuery(database, searchStatement, bounds, stop, admit));
+    },
+    views: (stop) => {
+      const viewsStatement = { statement: viewNames(schema), paged: true, explains: false };
+      return withLoginDatabase((database) => runBoundedQuery(database, viewsStatement, viewBounds, stop, admit));
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Endpoints about all parties, for users of the participant. */
+/** Endpoints about all parties, and the guide of the query page, for users of the participant. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { needs } from '../../support/skips/needs.ts';
 import { limitsSkipReason } from '../../support/skips/server-version.ts';
@@ -41,4 +41,26 @@ describe('a token of the participant', needs(limitsSkipReason), () => {
       expect(await statusOf(path, `${auditorToken.slice(0, -4)}AAAA`)).toBe(401);
     },
   );
+
+  it('is named on the query page, and gets the views that its role may read', async () => {
+    const page = await (await fetch(`${world.indexer.httpUrl}/query`)).text();
+    expect(page).toContain('data-tokens="reader participant"');
+    const guide = await world.ask(aliceToken, '', '/query/guide');
+    expect(JSON.parse(guide.text)).toMatchObject({ caller: { kind: 'user', name: 'alice-user' } });
+    const namesNow = async (): Promise<readonly string[]> => {
+      const { status, text } = await world.ask(aliceToken, '', '/query/views');
+      expect(status).toBe(200);
+      const { rows } = JSON.parse(text) as { rows: string[][] };
+      // Typed views are created meanwhile.
+      return rows.filter(([schema]) => schema !== 'typed').map(([schema, name]) => `${schema ?? ''}.${name ?? ''}`);
+    };
+    const names = await namesNow();
+    expect(names[0]).toBe('explore.active_contracts');
+    for (const name of names) {
+      expect((await world.ask(aliceToken, `select from ${name} limit 0`)).status, name).toBe(200);
+    }
+    await world.sql(`revoke select on explore.updates from "${world.role}"`);
+    expect(names.filter((name) => name === 'explore.updates')).toHaveLength(1);
+    expect(await namesNow()).toEqual(names.filter((name) => name !== 'explore.updates'));
+  });
 });

@@ -122,6 +122,7 @@ describe('query page statement', () => {
         throw new Error('a client without a token');
       },
       guide: { queries: [], explore: 'explore', maxSeconds: 1 },
+      takesNodeTokens: false,
     });
     // The statement can remove the statement timeout of its session.
     const endless =

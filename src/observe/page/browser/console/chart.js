@@ -1,80 +1,64 @@
 /**
- * Draws the result as a chart: a line over time, otherwise bars. It has one numeric column at a time; the x axis is the
- * first other column.
+ * Draws the result as a chart: a line over time, otherwise bars. It has one numeric column at a time.
  */
 import uPlot from 'uplot';
 import { byId, make, setText, show } from '../elements.js';
 import { count } from '../format.js';
+import { chartPlanOf } from './chart-plan.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
 
 const height = 300;
-/** Maximum number of bars that can be distinguished. */
-const mostBars = 200;
 /** Space for a name below a bar, pixels, and the characters that fit into it. */
 const nameRoom = 84;
 const longestName = 12;
 
 /** @type {uPlot | undefined} */
 let drawn;
-/** @type {ConsoleRows | undefined} */
-let result;
+/** @type {{ readonly answer: ConsoleRows, readonly plan: import('./chart-plan.js').ChartPlan } | undefined} */
+let prepared;
 
-/** Stores a result; the chart is drawn when it is opened. @param {ConsoleRows} answer */
+/**
+ * Stores a result; the chart is drawn when it is opened.
+ * @param {ConsoleRows} answer
+ * @returns whether there is a sensible chart
+ */
 export function prepareChart(answer) {
-  result = answer;
-  const numbers = answer.columns.flatMap(({ name, isNumber }, at) =>
-    isNumber && at !== axisOf(answer) ? [[at, name]] : [],
-  );
-  const options = numbers.map(([at, name]) => {
-    const option = make('option', '', String(name));
+  const plan = chartPlanOf(answer);
+  prepared = plan && { answer, plan };
+  const options = (plan?.values ?? []).map((at) => {
+    const option = make('option', '', answer.columns[at]?.name ?? '');
     option.value = String(at);
     return option;
   });
   byId('drawn').replaceChildren(...options);
-  return numbers.length > 0 && answer.rows.length > 0;
-}
-
-/** The column of the x axis: times, otherwise names, otherwise the first. @param {ConsoleRows} answer */
-function axisOf({ columns, rows }) {
-  const times = columns.findIndex((_, at) => rows.length > 0 && rows.every((row) => secondsOf(row[at]) !== null));
-  const names = columns.findIndex(({ isNumber }) => !isNumber);
-  return Math.max(0, times >= 0 ? times : names);
-}
-
-/** Converts a UTC time in the format of Postgres to seconds since 1970. @param {string | null | undefined} text */
-function secondsOf(text) {
-  const found = /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d:\d\d:\d\d(?:\.\d+)?)(?:\+00)?)?$/.exec(text ?? '');
-  return found === null ? null : Date.parse(`${found[1]}T${(found[2] ?? '00:00:00').slice(0, 12)}Z`) / 1000;
+  return plan !== undefined;
 }
 
 /** Redraws the chart at the available width. */
 export function drawChart() {
   drawn?.destroy();
   drawn = undefined;
-  if (result === undefined || byId('chart-box').hidden) return;
-  const answer = result;
-  const [axis, column] = [axisOf(answer), Number(/** @type {HTMLSelectElement} */ (byId('drawn')).value)];
-  const overTime = answer.rows.every((row) => secondsOf(row[axis]) !== null);
-  const points = answer.rows.map((row) => ({
-    at: row[axis] ?? 'null',
-    value: row[column] === null ? null : Number(row[column]),
+  if (prepared === undefined || byId('chart-box').hidden) return;
+  const { answer, plan } = prepared;
+  const { times, labels, by } = plan;
+  const column = Number(/** @type {HTMLSelectElement} */ (byId('drawn')).value);
+  const points = answer.rows.map((row, nth) => ({
+    at: labels[nth] ?? '',
+    x: times?.[nth] ?? nth,
+    value: row[column] == null ? null : Number(row[column]),
   }));
-  const shown = overTime
-    ? points.toSorted((one, other) => (secondsOf(one.at) ?? 0) - (secondsOf(other.at) ?? 0))
-    : points.slice(0, mostBars);
+  const shown = points.toSorted((one, other) => one.x - other.x);
   const name = answer.columns[column]?.name ?? '';
-  const by = answer.columns[axis]?.name ?? '';
-  byId('chart').setAttribute('aria-label', described(name, by, shown, points.length));
-  const xs = shown.map(({ at }, nth) => (overTime ? (secondsOf(at) ?? 0) : nth));
-  const names = overTime ? undefined : shown.map(({ at }) => at);
-  const data = /** @type {uPlot.AlignedData} */ ([xs, shown.map(({ value }) => value)]);
+  byId('chart').setAttribute('aria-label', described(name, by, shown));
+  const names = times === undefined ? shown.map(({ at }) => at) : undefined;
+  const data = /** @type {uPlot.AlignedData} */ ([shown.map(({ x }) => x), shown.map(({ value }) => value)]);
   drawn = new uPlot(
     optionsOf(name, names, (nth) => point(shown[nth])),
     data,
     byId('chart'),
   );
-  show('pointed', shown.length < points.length ? `the first ${count(shown.length)} of ${count(points.length)}` : '');
+  show('pointed', '');
 }
 
 /** @param {{ at: string, value: number | null } | undefined} found */
@@ -82,11 +66,11 @@ function point(found) {
   setText(byId('pointed'), found === undefined ? '' : `${found.at}: ${found.value ?? 'null'}`);
 }
 
-/** @param {string} name @param {string} by @param {readonly { value: number | null }[]} points @param {number} all */
-function described(name, by, points, all) {
+/** @param {string} name @param {string} by @param {readonly { value: number | null }[]} points */
+function described(name, by, points) {
   const values = points.flatMap(({ value }) => (value === null ? [] : [value]));
   const range = values.length === 0 ? 'no values' : `from ${Math.min(...values)} to ${Math.max(...values)}`;
-  return `${name} by ${by}: ${count(points.length)} of ${count(all)} rows, ${range}. The table has the same values.`;
+  return `${name} by ${by}: ${count(points.length)} rows, ${range}. The table has the same values.`;
 }
 
 /**

@@ -1,12 +1,17 @@
 /** Runs the statement in the editor, displays the response, and cancels running queries. */
 import { byId, make, setText, show } from '../elements.js';
 import { count, milliseconds } from '../format.js';
+import { keepInAddress, statementInAddress } from './address.js';
 import { drawChart, followWindow, prepareChart } from './chart.js';
+import { completeWith, prepareCompletion } from './completion.js';
+import { editor, fillEditor, prepareEditor } from './editor.js';
 import { prepareExplained } from './explained.js';
 import { inWords, post, send } from './questions.js';
 import { showRows } from './results.js';
 import { prepareSearch } from './search.js';
-import { prepareToken } from './token.js';
+import { prepareStatements, rememberStatement, showStatements } from './statements.js';
+import { prepareToken, requestToken, showCaller } from './token.js';
+import { readViews } from './views.js';
 
 /**
  * @typedef {import('../../console-messages.ts').ConsoleGuide} ConsoleGuide
@@ -14,13 +19,14 @@ import { prepareToken } from './token.js';
  * @typedef {import('../../console-messages.ts').ReadyQuery} ReadyQuery
  */
 
+/** Time without a key after which the address is changed, milliseconds. */
+const quietMs = 400;
+/** The result is brought into view if it begins below this share of the window. */
+const lowestStart = 0.6;
+
 /** @type {AbortController | undefined} */
 let running;
-
-/** @returns {HTMLTextAreaElement} */
-function editor() {
-  return /** @type {HTMLTextAreaElement} */ (byId('statement'));
-}
+let isFollowed = false;
 
 /** @param {string} text @param {'calm' | 'bad'} [tone] */
 function tell(text, tone = 'calm') {
@@ -36,13 +42,30 @@ async function ask(work) {
   running?.abort();
   const mine = new AbortController();
   running = mine;
-  tell('Running.');
+  const { value } = editor();
+  tell('Running…');
   setStoppable(true);
-  await work(editor().value, mine.signal);
+  isFollowed = isResultBelow();
+  followResult();
+  keepInAddress(value);
+  rememberStatement(value);
+  showStatements(fill);
+  await work(value, mine.signal);
   if (running !== mine) return;
   running = undefined;
+  followResult();
   setStoppable(false);
   if (mine.signal.aborted) tell('Stopped.');
+}
+
+function isResultBelow() {
+  const { top } = byId('result').getBoundingClientRect();
+  return top < 0 || top > lowestStart * innerHeight;
+}
+
+/** Brings the result into view. With its rows the page is longer, so it is called again when they have arrived. */
+function followResult() {
+  if (isFollowed) byId('result').scrollIntoView({ block: 'start' });
 }
 
 /** @param {boolean} can */
@@ -61,22 +84,20 @@ async function rows(statement, signal) {
   const { found, failure } = await post('query', { statement }, signal);
   if (signal.aborted) return;
   if (failure !== undefined) tell(failure, 'bad');
-  byId('shown-as').hidden = found === undefined;
   if (found === undefined) return showAs('nothing');
   const number = found.rows.length === 1 ? '1 row' : `${count(found.rows.length)} rows`;
   tell(`${found.complete ? number : `The first ${number}, there are more`}, ${milliseconds(found.milliseconds)}.`);
   showRows(found);
   const canDraw = prepareChart(found);
-  const chart = /** @type {HTMLButtonElement} */ (byId('as-chart'));
-  chart.disabled = !canDraw;
-  chart.title = canDraw ? '' : 'The result has no numeric column';
-  showAs(canDraw && chart.getAttribute('aria-pressed') === 'true' ? 'chart' : 'table');
+  byId('shown-as').hidden = !canDraw;
+  showAs(canDraw && byId('as-chart').getAttribute('aria-pressed') === 'true' ? 'chart' : 'table');
 }
 
 /** @param {'table' | 'chart' | 'nothing'} what */
 function showAs(what) {
   byId('rows-box').hidden = what !== 'table';
   byId('chart-box').hidden = what !== 'chart';
+  if (what === 'nothing') byId('shown-as').hidden = true;
   if (what === 'nothing') return;
   byId('as-table').setAttribute('aria-pressed', String(what === 'table'));
   byId('as-chart').setAttribute('aria-pressed', String(what === 'chart'));
@@ -101,13 +122,28 @@ async function exportCsv(statement, signal) {
 
 /** @param {string} statement */
 function choose(statement) {
-  editor().value = statement;
+  fillEditor(statement);
   void ask(rows);
 }
 
+/** Puts a statement into the editor, without running it. @param {string} statement */
+function fill(statement) {
+  fillEditor(statement);
+  editor().focus();
+}
+
+/** A link with a statement fills the editor. A user must run it, because any other page may contain such a link. */
+function fillFromAddress() {
+  const statement = statementInAddress();
+  if (statement === undefined || statement === editor().value) return;
+  fillEditor(statement);
+  const hidden = /[\p{Cf}\u2028\u2029]/u.test(statement) ? ' It contains invisible characters.' : '';
+  tell(`This statement is from the address. It has not run.${hidden}`);
+}
+
 /**
- * Runs the prepared query whose number is in the address. Addresses contain no statements, because a link on another
- * page could then run any statement.
+ * Runs the prepared query whose number is in the address. Only the number is passed, so such a link runs no other
+ * statement.
  * @param {readonly ReadyQuery[]} queries
  */
 function runNamed(queries) {
@@ -119,7 +155,11 @@ function runNamed(queries) {
 async function prepare() {
   /** @type {import('./questions.js').Posted<ConsoleGuide>} */
   const { found, failure } = await post('query/guide', {});
-  if (found === undefined) return tell(failure ?? '', 'bad');
+  if (found === undefined) {
+    requestToken();
+    return tell(failure ?? '', 'bad');
+  }
+  showCaller(found.caller);
   show('most-seconds', count(found.maxSeconds));
   const ready = found.queries.map(({ title, statement }) => {
     const item = make('li');
@@ -134,8 +174,15 @@ async function prepare() {
   prepareSearch(found.explore, choose);
   window.addEventListener('hashchange', () => runNamed(found.queries));
   runNamed(found.queries);
+  completeWith(await readViews(choose));
 }
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let quiet;
+editor().addEventListener('input', () => {
+  clearTimeout(quiet);
+  quiet = setTimeout(() => keepInAddress(editor().value), quietMs);
+});
 byId('ask').addEventListener('submit', (event) => {
   event.preventDefault();
   void ask(rows);
@@ -150,7 +197,12 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   void ask(rows);
 });
+window.addEventListener('hashchange', fillFromAddress);
 followWindow();
+prepareEditor();
+prepareCompletion();
+prepareStatements(fill);
+fillFromAddress();
 prepareExplained();
 prepareToken();
 void prepare();

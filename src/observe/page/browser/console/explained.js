@@ -3,6 +3,7 @@
  * back closes it.
  */
 import { byId, make, setHint, show } from '../elements.js';
+import { addressNow, decodedPart } from './address.js';
 import { post } from './questions.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleExplained} ConsoleExplained */
@@ -26,7 +27,8 @@ function dialog() {
 async function follow() {
   const box = dialog();
   if (!location.hash.startsWith(prefix)) return box.close();
-  const id = decodeURIComponent(location.hash.slice(prefix.length));
+  const id = decodedPart(location.hash.slice(prefix.length));
+  if (id === undefined) return box.close();
   box.dataset.id = id;
   show('explained-heading', id.length <= 48 ? id : `${id.slice(0, 24)}…${id.slice(-12)}`);
   show('explained-state', 'Reading.');
@@ -45,7 +47,7 @@ export function prepareExplained() {
   const box = dialog();
   byId('explained-close').addEventListener('click', () => box.close());
   box.addEventListener('close', () => {
-    if (location.hash.startsWith(prefix)) history.pushState(null, '', location.pathname);
+    if (location.hash.startsWith(prefix)) history.pushState(null, '', addressNow());
   });
   window.addEventListener('hashchange', () => void follow());
   void follow();

@@ -1,5 +1,5 @@
 /** Requests of the query page. */
-import { whoAsks } from './token.js';
+import { requestToken, whoAsks } from './token.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleFailure} ConsoleFailure */
 
@@ -25,7 +25,7 @@ export async function post(path, question, signal) {
 }
 
 /** @param {string} path @param {unknown} question @param {AbortSignal} [signal] */
-export function send(path, question, signal) {
+export async function send(path, question, signal) {
   const body = JSON.stringify(question);
   /** @type {RequestInit} */
   const request = {
@@ -34,7 +34,9 @@ export function send(path, question, signal) {
     body,
     cache: 'no-store',
   };
-  return fetch(path, signal === undefined ? request : { ...request, signal });
+  const response = await fetch(path, signal === undefined ? request : { ...request, signal });
+  if (response.status === 401) requestToken();
+  return response;
 }
 
 /** @param {ConsoleFailure} failure */

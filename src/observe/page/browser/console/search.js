@@ -1,7 +1,8 @@
-/** Search of templates and parties by part of their names; choosing one inserts a statement. */
+/** Search of views, templates and parties by part of their names; choosing one inserts a statement. */
 import { byId, make, show } from '../elements.js';
 import { count } from '../format.js';
 import { post } from './questions.js';
+import { filterViews } from './views.js';
 
 /** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
 
@@ -18,6 +19,7 @@ export function prepareSearch(explore, choose) {
   let pause;
   input.addEventListener('input', () => {
     clearTimeout(pause);
+    filterViews(input.value.trim());
     pause = setTimeout(() => void look(input.value.trim(), explore, choose), pauseMs);
   });
 }
@@ -35,7 +37,7 @@ async function look(text, explore, choose) {
   const { found, failure } = await post('query/search', { text }, mine.signal);
   if (mine.signal.aborted) return;
   const rows = found?.rows ?? [];
-  show('search-state', failure ?? (rows.length === 0 ? 'No template or party name contains this.' : ''));
+  show('search-state', failure ?? (rows.length === 0 ? 'No template and no party has this in its name.' : ''));
   byId('found').replaceChildren(...rows.map(([kind, name, active]) => choice(kind ?? '', name ?? '', active ?? null)));
 
   /** @param {string} kind @param {string} name @param {string | null} active */
