@@ -30,13 +30,18 @@ export class UserWorld {
     this.world = world;
   }
 
-  static async open(updates: number): Promise<UserWorld> {
+  /** @param filterOf further options of the indexer, for the parties of the ledger */
+  static async open(
+    updates: number,
+    filterOf: (parties: readonly string[]) => Readonly<Record<string, string>> = () => ({}),
+  ): Promise<UserWorld> {
     const created = new UserWorld(await HistoryWorld.open(updates));
     await turnJitOff(created.url);
     await created.world.index('ledger', {
       LEDGER_INTERFACES: 'tokens',
       INDEXER_START: 'genesis',
       INDEXER_PROJECTIONS: 'off',
+      ...filterOf(created.world.sandbox.ledger.localParties()),
     });
     await runCommand(grantReaderCommand, [created.role, '--shared-database'], created.world.env());
     return created;
