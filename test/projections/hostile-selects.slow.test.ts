@@ -35,7 +35,7 @@ async function state(): Promise<string> {
             (select count(*) from pg_class) as classes, (select count(*) from pg_largeobject_metadata) as objects,
             (select last_value || ' ' || is_called from public.numbers) as numbers,
             (select count(*) from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())) as locks,
-            (select md5(string_agg(rolname || rolsuper, ',' order by oid)) from pg_roles where rolname like 'projecting_%' or rolname = current_user) as roles,
+            (select md5(string_agg(rolname || rolsuper, ',' order by oid)) from pg_roles where rolname in ('${user.role}', 'hostile', current_user)) as roles,
             (select count(*) from public.others) as others`,
   );
   return JSON.stringify(rows);

@@ -79,6 +79,19 @@ describe('a projection of a user', () => {
     await expectEqual('transfers');
   });
 
+  it('is read with the rights of its role, although the writer has more', async () => {
+    await user.add('readers', contentsSql);
+    await query(
+      user.url,
+      `create or replace function derived."readers$1"(bigint, bigint) returns setof derived."readers$1" language plpgsql stable as
+         $$ begin return query select $2, 1, current_user::text, null::jsonb, null::text[]; end $$`,
+    );
+    expect(await user.fill()).toEqual([]);
+    const rows = await query(user.url, 'select distinct contract_id as role from derived."readers$1"');
+    expect(rows).toEqual([{ role: user.role }]);
+    await user.projection('drop', 'readers');
+  });
+
   it('is not dropped while other objects depend on its view', async () => {
     await query(user.url, 'create view public.top as select * from derived.transfers');
     await expect(user.projection('drop', 'transfers')).rejects.toMatchObject({ code: 'PROJECTION_REFUSED' });
