@@ -7,6 +7,7 @@ import { startIndexerProcess } from '../indexer-process.ts';
 import { withClient } from '../postgres.ts';
 import type { LedgerLength, LedgerMessage, LedgerPlan, MeasurementMessage } from './ledger-messages.ts';
 import { startOfTraffic } from './traffic.ts';
+import type { ProjectionSetting } from './user-projections.ts';
 
 /** Interfaces that the demo stores; see `withDemoDefaults` in src/cli/follow/run-indexer.ts. */
 const demoInterfaces = 'tokens';
@@ -16,7 +17,7 @@ const viewsLimitMs = 120_000;
 
 export interface DemoPlan {
   readonly updates: number;
-  readonly projections: 'built-in' | 'off';
+  readonly projections: ProjectionSetting;
   /** Updates per second after the month; default: as fast as the indexer stores them. */
   readonly pace?: number;
 }

@@ -1,5 +1,5 @@
 /**
- * Compares the rate of the stream with projections and without: both fill an empty database with the same history, in
+ * Compares the rate of the stream with two sets of projections: both fill an empty database with the same history, in
  * alternating order.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,7 +7,8 @@ import { median } from '../figures/figures.ts';
 import { schema, withClient } from '../postgres.ts';
 import { fillHistory } from './fill.ts';
 import type { AnswersOptions } from './options.ts';
-import { pairedRounds, type Pair } from './paired-rounds.ts';
+import { comparedSettings, pairedRounds, type Pair } from './paired-rounds.ts';
+import { addOwnProjections, isUsual, type ProjectionSetting } from './user-projections.ts';
 
 interface FollowRun {
   readonly updatesPerSecond: number;
@@ -21,13 +22,18 @@ interface FollowRun {
 
 export interface FollowReport {
   readonly updates: number;
+  readonly settings: Pair<ProjectionSetting>;
   readonly rounds: readonly Pair<FollowRun>[];
-  /** Median of the rates with projections divided by the rates without, by round. */
+  /** Median of the measured rates divided by the rates of the base, by round. */
   readonly ratio: number | undefined;
 }
 
-export async function measureFollowing({ updates, followRounds }: AnswersOptions): Promise<FollowReport> {
-  const rounds = await pairedRounds(followRounds, async ({ url }, projections): Promise<FollowRun> => {
+export async function measureFollowing(options: AnswersOptions): Promise<FollowReport> {
+  const { updates, followRounds, userProjections, hostile } = options;
+  const settings = comparedSettings(options);
+  const rounds = await pairedRounds(followRounds, settings, async ({ url }, projections): Promise<FollowRun> => {
+    const hostileAfter = hostile ? Math.round(updates * hostileShare) : undefined;
+    if (projections === 'all') await addOwnProjections(url, { count: userProjections, hostileAfter });
     let projectionSeconds = 0;
     let storedWhileFollowing = 0;
     let catchUpSeconds = 0;
@@ -46,38 +52,41 @@ export async function measureFollowing({ updates, followRounds }: AnswersOptions
     const projectionShare = projectionSeconds / seconds;
     return { updatesPerSecond: updates / seconds, projectionShare, storedWhileFollowing, catchUpSeconds };
   });
-  return { updates, rounds, ratio: median(rounds.map(rateRatio)) };
+  return { updates, settings, rounds, ratio: median(rounds.map(rateRatio)) };
 }
 
-function rateRatio({ off, builtIn }: Pair<FollowRun>): number {
-  return builtIn.updatesPerSecond / off.updatesPerSecond;
+/** Share of the history after which hostile projections begin to fail. */
+const hostileShare = 0.7;
+
+function rateRatio({ base, measured }: Pair<FollowRun>): number {
+  return measured.updatesPerSecond / base.updatesPerSecond;
 }
 
 /**
  * Share of the updates up to the checkpoint whose rows every projection has stored. Sums do not count, because they wait
- * for the end of their block.
+ * for the end of their block, and hostile ones do not.
  */
 function storedShare(url: string): Promise<number> {
   return withClient(url, async (client) => {
     const { rows } = await client.query<{ share: string }>(
       `select count(*) filter (where p.covered @> u."offset") / count(*)::numeric as share
-         from ${schema}.updates u cross join (select range_intersect_agg(covered) as covered from ${schema}.projections where not is_summed) p`,
+         from ${schema}.updates u cross join (select range_intersect_agg(covered) as covered from ${schema}.projections p where not is_summed and ${isUsual}) p`,
     );
     return Number(rows[0]?.share ?? 0);
   });
 }
 
-export function followTable({ updates, rounds, ratio }: FollowReport): string {
+export function followTable({ updates, settings, rounds, ratio }: FollowReport): string {
   return [
-    `${String(updates)} updates; updates/s without projections, with projections, ratio, time share of projections, stored meanwhile, rest after`,
+    `${String(updates)} updates; updates/s with projections ${settings.base}, ${settings.measured}, ratio, time share of projections, stored meanwhile, rest after`,
     ...rounds.map((round) =>
       [
-        Math.round(round.off.updatesPerSecond),
-        Math.round(round.builtIn.updatesPerSecond),
+        Math.round(round.base.updatesPerSecond),
+        Math.round(round.measured.updatesPerSecond),
         rateRatio(round).toFixed(3),
-        `${(round.builtIn.projectionShare * 100).toFixed(1)} %`,
-        `${(round.builtIn.storedWhileFollowing * 100).toFixed(0)} %`,
-        `${round.builtIn.catchUpSeconds.toFixed(1)} s`,
+        `${(round.measured.projectionShare * 100).toFixed(1)} %`,
+        `${(round.measured.storedWhileFollowing * 100).toFixed(0)} %`,
+        `${round.measured.catchUpSeconds.toFixed(1)} s`,
       ].join('  '),
     ),
     `median of the ratios ${ratio?.toFixed(3) ?? '-'}`,

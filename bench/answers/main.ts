@@ -123,7 +123,7 @@ function warnIfOld(newestUpdate: string): void {
   );
 }
 
-/** Compares the stream with projections and without, at full speed or at a given pace. */
+/** Compares the stream with two sets of projections, at full speed or at a given pace. */
 async function compareFollowing(options: AnswersOptions): Promise<void> {
   const { pace, json } = options;
   const write = (report: object, table: string): void => {

@@ -1,6 +1,7 @@
 /** The command line of `npm run bench:answers --`. */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { mostUserProjections } from './user-projections.ts';
 
 export interface AnswersOptions {
   /** Number of updates of the history. */
@@ -17,6 +18,10 @@ export interface AnswersOptions {
   readonly followRounds: number;
   /** Updates per second of these fills after the month; undefined for full speed. */
   readonly pace: number | undefined;
+  /** Projections of users that are compared with none; if 0, built-in projections are compared with none. */
+  readonly userProjections: number;
+  /** Whether there are also projections that fail and that are slow. */
+  readonly hostile: boolean;
 }
 
 export const help = `npm run bench:answers -- --updates N [options]
@@ -30,6 +35,9 @@ export const help = `npm run bench:answers -- --updates N [options]
   --follow-rounds N    compare filling with and without projections in N rounds, instead of measuring statements
   --pace N             with --follow-rounds: store N updates per second after the month, and measure their latency
                        and the lag of projections instead of the rate
+  --user-projections N with --follow-rounds: compare N projections of users (1 to 5) and the built-in ones with the
+                       built-in ones alone
+  --hostile            with --user-projections: add a projection that fails and one that is slow
   --skip-cold          do not restart Postgres for a cold pass before the warm pass
 `;
 
@@ -42,6 +50,8 @@ const flags = {
   projections: { type: 'string', default: 'built-in' },
   'follow-rounds': { type: 'string', default: '0' },
   pace: { type: 'string' },
+  'user-projections': { type: 'string', default: '0' },
+  hostile: { type: 'boolean', default: false },
   'skip-cold': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
@@ -56,6 +66,12 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
   if (values.updates === undefined) throw new Error('--updates is missing: expected the length of the history');
   const followRounds = parseInteger('--follow-rounds', values['follow-rounds'], 0);
   if (values.pace !== undefined && followRounds === 0) throw new Error('--pace needs --follow-rounds');
+  const userProjections = parseInteger('--user-projections', values['user-projections'], 0);
+  if (userProjections > 0 && followRounds === 0) throw new Error('--user-projections needs --follow-rounds');
+  if (userProjections > mostUserProjections) {
+    throw new Error(`--user-projections ${String(userProjections)}: expected at most ${String(mostUserProjections)}`);
+  }
+  if (values.hostile && userProjections === 0) throw new Error('--hostile needs --user-projections');
   return {
     updates: parseInteger('--updates', values.updates, leastUpdates),
     keep: values.keep === undefined ? undefined : resolve(values.keep),
@@ -65,6 +81,8 @@ export function readAnswersOptions(argv: readonly string[]): AnswersOptions | un
     skipCold: values['skip-cold'],
     projections: parseProjections(values.projections),
     followRounds,
+    userProjections,
+    hostile: values.hostile,
     pace: values.pace === undefined ? undefined : parseInteger('--pace', values.pace, 1),
   };
 }

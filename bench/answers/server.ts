@@ -57,8 +57,8 @@ export function readerUrl(ownerUrl: string, password: string): string {
   return url.href;
 }
 
-/** @throws Error with the last lines of the program if it fails */
-async function runProgram(args: readonly string[], databaseUrl: string): Promise<void> {
+/** Runs a command of the indexer. @throws Error with the last lines of the program if it fails */
+export async function runProgram(args: readonly string[], databaseUrl: string): Promise<void> {
   const file = join(outputs, 'src', 'main.js');
   const child = startChild({ file, args, env: { DATABASE_URL: databaseUrl, POSTGRES_SCHEMA: schema } });
   const reason: unknown = await child.died.catch((thrown: unknown) => thrown);
