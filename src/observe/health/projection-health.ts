@@ -25,6 +25,11 @@ export class ProjectionHealth {
     this.#states.set(name, { ...before, problem: { code, message: scrub(message), remedy: scrub(remedy) } });
   }
 
+  /** The projection was dropped or replaced. */
+  forget(name: string): void {
+    this.#states.delete(name);
+  }
+
   /** Projections that have made a step in this process. */
   status(): readonly ProjectionStatus[] {
     return [...this.#states.values()];

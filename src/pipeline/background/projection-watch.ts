@@ -53,7 +53,7 @@ async function fillUntil(
         const ms = performance.now() - begin;
         const perSecond = ((followed.checkpoint - checkpoint) * 1000) / ms;
         const share = perSecond > busyPerSecond ? shares.busy : perSecond > 0 ? shares.usual : shares.idle;
-        await pause(ms / share - ms, ended);
+        if (!('isSlow' in step && step.isSlow)) await pause(ms / share - ms, ended);
       }
     } catch (thrown) {
       const error = toIndexerError(thrown);

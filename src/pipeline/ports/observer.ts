@@ -69,8 +69,13 @@ export interface PruneFacts {
   } | null;
 }
 
-/** One step of filling the projections: rows of changed offsets removed, a range filled, or a projection that failed. */
+/**
+ * One step of filling the projections: the names of all projections, rows of changed offsets removed, a range filled, a
+ * range that exceeded a limit and is repeated, or a projection that failed. After a slow range of a user's projection, the
+ * others continue at once.
+ */
 export type ProjectionStep =
+  | { readonly kind: 'listed'; readonly names: readonly string[] }
   | { readonly kind: 'removed' }
   | {
       readonly kind: 'filled';
@@ -87,8 +92,10 @@ export type ProjectionStep =
         /** Whether no range of this projection is left. */
         readonly isLast: boolean;
       };
+      readonly isSlow: boolean;
     }
-  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError };
+  | { readonly kind: 'repeated'; readonly name: string; readonly isSlow: boolean }
+  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError; readonly isSlow: boolean };
 
 /** Result of one background pass over packages. */
 export interface PackageFacts {

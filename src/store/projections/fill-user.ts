@@ -8,7 +8,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import { rollBack, type Database } from '../connection/database.ts';
 import { coverRange, inSnapshot, markFilled, nextRange, type FilledRange, type NextRange } from './fill.ts';
 import type { Projection, UserVersion } from './projections.ts';
-import { becomeReader, readRows, withSelectErrors } from './read-rows.ts';
+import { becomeReader, readRows, withRowErrors, withSelectErrors } from './read-rows.ts';
 
 interface ReadRange {
   readonly range: NextRange;
@@ -37,11 +37,12 @@ export async function fillNextAsReader(
     }
     const { range, rowVersion, lines } = read;
     if (!(await coverRange(client, projection, range, rowVersion))) throw conflictError(projection.name);
-    await client.query(
+    const storing = client.query(
       `insert into ${projection.table}
        select (l.line).* from (select t::${projection.table} as line from unnest($1::text[]) t offset 0) l`,
       [lines],
     );
+    await withRowErrors(projection.name, range, storing);
     if (range.isLast) await retireEarlier(client, user);
     return { ...range, rows: lines.length };
   });
@@ -64,7 +65,7 @@ function readNext(
       );
       await client.query(`set local ledger_indexer.projections = 'filling'`);
       await becomeReader(client, readRole, readMs);
-      const lines = await withSelectErrors(projection.name, readRows(client, projection, range));
+      const lines = await withSelectErrors(projection.name, range, readRows(client, projection, range));
       return { range, rowVersion: rows[0]?.rowVersion ?? '', lines };
     } finally {
       await rollBack(client);

@@ -237,7 +237,7 @@ export async function nextRange(
   const { rows } = await client.query<Omit<NextRange, 'isLast'> & { gapEnd: number; isOnly: boolean }>(
     `with gap as (
        select lower(g.gap) - 1 as after, upper(g.gap) - 1 as up_to, s.checkpoint,
-              count(*) over () = 1 and ${areSourcesFilled} as is_only
+              count(*) over () = 1 and p.outdated = '{}' and ${areSourcesFilled} as is_only
          from projections p
         cross join stream s
         cross join unnest(${storable}) g (gap)

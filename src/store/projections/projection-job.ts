@@ -34,20 +34,29 @@ const largestSize = 20_000;
 const parkedMs = 600_000;
 /** A failure that a retry may fix parks the projection if it occurs this often in a row. */
 const failuresUntilParked = 6;
+/** The next range is so many times smaller. So even the largest range reaches the smallest one before it is parked. */
+const failedShrink = 16;
 /** Delay after a failure of a user's SELECT that a smaller range may fix, milliseconds. */
 const userRetryMs = 10_000;
+/** A range of a user's projection that takes longer, milliseconds, is slow. */
+const slowMs = 1_000;
+/** Slow projections whose ranges cannot be smaller wait so many times as long as a range took: a tenth of the time. */
+const slowRests = 9;
 const removedPerStep = 20_000;
 
-/** One step of the job. */
+/** One step of the job. After a slow range of a user's projection, the others continue at once. */
 export type ProjectionStep =
+  | { readonly kind: 'listed'; readonly names: readonly string[] }
   | { readonly kind: 'removed' }
   | {
       readonly kind: 'filled';
       readonly name: string;
       readonly seconds: number;
       readonly range: FilledRange;
+      readonly isSlow: boolean;
     }
-  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError };
+  | { readonly kind: 'repeated'; readonly name: string; readonly isSlow: boolean }
+  | { readonly kind: 'failed'; readonly name: string; readonly error: IndexerError; readonly isSlow: boolean };
 
 /** Which projections a job fills; rows of the others are removed. */
 export type FilledKinds = 'all' | 'built-in';
@@ -61,7 +70,14 @@ export class ProjectionJob {
   readonly #parkedUntil = new Map<string, number>();
   /** Failures in a row that a retry may fix, by projection. */
   readonly #failures = new Map<string, number>();
+  /** Projections of users whose last range was slow and cannot be smaller. They wait together. */
+  readonly #slow = new Set<string>();
+  #slowUntil = 0;
+  /** Names that the last step of kind `listed` had, separated by line breaks. */
+  #listed: string | undefined;
+  #hasRemoved = false;
   #next = 0;
+  #nextUser = 0;
   #canNote: boolean | undefined;
   /** The first transaction id after the projections were added. */
   #firstXid: string | undefined;
@@ -85,26 +101,73 @@ export class ProjectionJob {
     const users = await listUsers(this.#database);
     if (this.#kinds === 'built-in' && (await dropUsers(this.#database, users))) return { kind: 'removed' };
     const projections = [...(await this.#builtIn), ...(this.#kinds === 'all' ? users : [])];
+    const current = projections.filter(({ user }) => user?.isRetired !== true);
+    const listed = this.#list(current);
+    if (listed !== undefined) return listed;
     if (await invalidate(this.#database, projections)) return { kind: 'removed' };
     const pending = await pendingWork(this.#database);
-    if (await removeFirst(this.#database, projections, pending)) return { kind: 'removed' };
-    if (!(await this.#areChangesNoted())) return undefined;
-    return this.#fillOne(
-      projections.filter(({ user }) => user?.isRetired !== true),
-      pending.behind,
-    );
+    const remove = (): Promise<boolean> => removeFirst(this.#database, projections, pending);
+    // A projection with many outdated rows must not delay the others, so rows are removed and stored in turn.
+    this.#hasRemoved = !this.#hasRemoved && (await remove());
+    if (this.#hasRemoved) return { kind: 'removed' };
+    const filled = (await this.#areChangesNoted()) ? await this.#fillOne(current, pending.behind) : undefined;
+    if (filled !== undefined) return filled;
+    return (await remove()) ? { kind: 'removed' } : undefined;
   }
 
+  #list(current: readonly Projection[]): ProjectionStep | undefined {
+    const names = current.map(({ name }) => name);
+    const listed = names.join('\n');
+    if (listed === this.#listed) return undefined;
+    this.#listed = listed;
+    return { kind: 'listed', names };
+  }
+
+  /** In each round, a built-in projection has one turn. Projections of users together have one turn, however many there are. */
   async #fillOne(projections: readonly Projection[], behind: ReadonlySet<string>): Promise<ProjectionStep | undefined> {
-    for (let tried = 0; tried < projections.length; tried += 1) {
-      const projection = projections[this.#next % projections.length];
+    const builtIn = projections.filter(({ user }) => user === undefined);
+    const users = projections.filter(({ user }) => user !== undefined);
+    for (let tried = 0; tried <= builtIn.length; tried += 1) {
+      const turn = this.#next % (builtIn.length + 1);
       this.#next += 1;
-      if (projection === undefined || !behind.has(projection.name)) continue;
-      if ((this.#parkedUntil.get(keyOf(projection)) ?? 0) > performance.now()) continue;
-      const step = await this.#fill(projection);
+      const projection = builtIn[turn];
+      const step = await (projection === undefined
+        ? this.#fillUser(users, behind)
+        : this.#fillIfBehind(projection, behind));
       if (step !== undefined) return step;
     }
     return undefined;
+  }
+
+  async #fillUser(users: readonly Projection[], behind: ReadonlySet<string>): Promise<ProjectionStep | undefined> {
+    const first = this.#nextUser % Math.max(1, users.length);
+    for (const projection of [...users.slice(first), ...users.slice(0, first)]) {
+      const step = await this.#fillIfBehind(projection, behind);
+      if (step === undefined) continue;
+      this.#nextUser = users.indexOf(projection) + 1;
+      return step;
+    }
+    return undefined;
+  }
+
+  async #fillIfBehind(projection: Projection, behind: ReadonlySet<string>): Promise<ProjectionStep | undefined> {
+    if (!behind.has(projection.name) || this.#isWaiting(keyOf(projection))) return undefined;
+    return this.#fill(projection);
+  }
+
+  #isWaiting(key: string): boolean {
+    const now = performance.now();
+    return (this.#parkedUntil.get(key) ?? 0) > now || (this.#slow.has(key) && this.#slowUntil > now);
+  }
+
+  /** @returns whether the range was slow */
+  #noteTime({ user }: Projection, key: string, ms: number, isSmallest: boolean): boolean {
+    const isSlow = user !== undefined && ms > slowMs;
+    if (isSlow && isSmallest) {
+      this.#slow.add(key);
+      this.#slowUntil = performance.now() + ms * slowRests;
+    } else this.#slow.delete(key);
+    return isSlow;
   }
 
   /**
@@ -132,21 +195,23 @@ export class ProjectionJob {
       const ms = performance.now() - begin;
       this.#sizes.set(key, nextSize(size, ms));
       this.#failures.delete(key);
-      return { kind: 'filled', name, seconds: ms / 1000, range };
+      const isSlow = this.#noteTime(projection, key, ms, size === smallestSize);
+      return { kind: 'filled', name, seconds: ms / 1000, range, isSlow };
     } catch (thrown) {
       const error = toIndexerError(thrown);
+      const isSlow = this.#noteTime(projection, key, performance.now() - begin, true);
       // Another transaction has changed the row of the projection, for example a redaction.
       if (error.code === 'STORE_CONFLICT') throw error;
-      this.#sizes.set(key, Math.max(smallestSize, Math.round(size / 4)));
+      this.#sizes.set(key, Math.max(smallestSize, Math.round(size / failedShrink)));
       if (error.retry === 'retry' && this.#failuresInARow(key) < failuresUntilParked) {
         if (error.code !== 'PROJECTION_LIMIT') throw error;
         // The other projections continue at once.
         this.#parkedUntil.set(key, performance.now() + userRetryMs);
-        return undefined;
+        return { kind: 'repeated', name, isSlow };
       }
       this.#parkedUntil.set(key, performance.now() + parkedMs);
       await noteProblem(this.#database, name, `${error.code}: ${error.message}`);
-      return { kind: 'failed', name, error };
+      return { kind: 'failed', name, error, isSlow };
     }
   }
 

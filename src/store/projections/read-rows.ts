@@ -3,7 +3,7 @@
  * SELECT runs with the rights of the writer.
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
-import { IndexerError } from '../../errors/indexer-error.ts';
+import { IndexerError, withContext } from '../../errors/indexer-error.ts';
 import { selectOfRange, type ProjectedRange, type Projection } from './projections.ts';
 
 export interface ReadLimits {
@@ -84,18 +84,48 @@ interface ReadRow {
 }
 
 /**
- * Reports an error of a user's SELECT as such. A SELECT may cause any error, and the reaction to most of them, such as a
- * change to another server, must not depend on it.
+ * Reports an error of a user's SELECT as such, with the range that it concerns. A SELECT may cause any error, and the
+ * reaction to most of them, such as a change to another server, must not depend on it.
  */
-export async function withSelectErrors<T>(name: string, pending: Promise<T>): Promise<T> {
+export async function withSelectErrors<T>(
+  name: string,
+  { after, upTo }: ProjectedRange,
+  pending: Promise<T>,
+): Promise<T> {
   try {
     return await pending;
   } catch (thrown) {
-    if (!(thrown instanceof DatabaseError) || thrown.severity === 'FATAL') throw thrown;
-    const { code = '' } = thrown;
-    if (/^(?:57014|53)/.test(code)) throw limitError(`a range takes too much time or memory (SQLSTATE ${code})`);
-    throw new IndexerError(`the SELECT of ${name} failed (SQLSTATE ${code})`, { code: 'PROJECTION_SELECT_FAILED' });
+    const error = selectError(name, thrown);
+    if (error === undefined) throw thrown;
+    const offsets = `offsets ${String((after ?? -1) + 1)} to ${String(upTo)}`;
+    throw withContext(error, { message: `${error.message}, at ${offsets}` });
   }
+}
+
+/**
+ * Reports rows that the table of a user's projection refuses, such as two with the same key, as an error of its SELECT. A
+ * repetition does not help, and must not delay the other projections.
+ */
+export async function withRowErrors<T>(name: string, range: ProjectedRange, pending: Promise<T>): Promise<T> {
+  try {
+    return await pending;
+  } catch (thrown) {
+    if (!(thrown instanceof DatabaseError) || !/^(?:22|23|54)/.test(thrown.code ?? '')) throw thrown;
+    return withSelectErrors(name, range, Promise.reject(thrown));
+  }
+}
+
+function selectError(name: string, thrown: unknown): IndexerError | undefined {
+  if (thrown instanceof IndexerError) return thrown;
+  if (!(thrown instanceof DatabaseError) || thrown.severity === 'FATAL') return undefined;
+  const { code = '' } = thrown;
+  if (/^(?:57014|53)/.test(code)) return limitError(`a range takes too much time or memory (SQLSTATE ${code})`);
+  if (code === '23505') {
+    return new IndexerError(`the SELECT of ${name} returned two rows with the same key`, {
+      code: 'PROJECTION_SELECT_FAILED',
+    });
+  }
+  return new IndexerError(`the SELECT of ${name} failed (SQLSTATE ${code})`, { code: 'PROJECTION_SELECT_FAILED' });
 }
 
 function limitError(message: string): IndexerError {
