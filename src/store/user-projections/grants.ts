@@ -26,12 +26,16 @@ export function renewDerivedGrants(database: Database): Promise<void> {
   return shortChange(database, (client) => grantDerived(client, database.schema));
 }
 
-/** Does the same in the transaction of the caller, whose search path is the storage schema. */
+/**
+ * Does the same in the transaction of the caller, whose search path is the storage schema. The newest version comes last,
+ * because its party column decides who may read the view.
+ */
 export async function grantDerived(client: ClientBase, storage: string): Promise<void> {
   const { rows: versions } = await client.query<Version>(
     `select u.name as view, u.generation, u.party_column as "partyColumn" from user_projections u
       where exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                     where n.nspname = $1 and c.relname = u.name || '$' || u.generation)`,
+                     where n.nspname = $1 and c.relname = u.name || '$' || u.generation)
+      order by u.name, u.generation`,
     [derivedSchema(storage)],
   );
   if (versions.length === 0) return;
