@@ -11,8 +11,10 @@ export const maxNodeId = 2_147_483_647;
 /** Position after which a page begins. */
 export interface ChangeCursor {
   readonly offset: number;
-  /** Node of the update; null for the position after all nodes of the offset. */
+  /** Node of the update, or number of a projected row; null for the position after all of them at the offset. */
   readonly node: number | null;
+  /** Set in a cursor of a user's projection: the SELECT whose rows are numbered. Rows of another one have other numbers. */
+  readonly version?: string | undefined;
 }
 
 export interface ChangesRequest {
@@ -30,14 +32,28 @@ export interface ChangesRequest {
   readonly role: string | null;
   /** Rights of a user of the participant, whose parties are not those of the role. */
   readonly rights?: NodeRights | undefined;
+  /** Name of a projection, whose rows are read instead of events. Cannot be combined with the three filters. */
+  readonly projection?: string | null | undefined;
 }
 
 export interface Change {
   /** The position of the change, and the cursor after it. */
   readonly offset: number;
   readonly node: number;
-  /** One JSON object on one line, with the names of explore.events. Postgres writes it, so numbers lose no digit. */
+  /**
+   * One JSON object on one line, with the names of explore.events or with the columns of the projection. Postgres writes
+   * it, so numbers lose no digit.
+   */
   readonly json: string;
+  /** Set for a row of a projection: its update, whose columns the row need not have. */
+  readonly update?: RowUpdate;
+}
+
+/** The update of a projected row. Both fields are null if it is not stored or not visible, as before a seed. */
+export interface RowUpdate {
+  readonly id: string | null;
+  /** As JSON prints it. */
+  readonly recordTime: string | null;
 }
 
 export interface ChangesPage {
@@ -56,14 +72,24 @@ export interface ChangesPage {
   readonly availableAfter: number | null;
 }
 
-/** Parses a cursor like `12` or `12-3`: an offset, and a node of the update. Undefined for any other text. */
+/**
+ * Parses a cursor like `12`, `12-3` or `12-3@5f3a9c1d`: an offset, a node of the update or number of a row, and the SELECT
+ * of a user's projection. Undefined for any other text.
+ */
 export function parseCursor(text: string): ChangeCursor | undefined {
-  const [, offset, node] = /^(\d{1,16})(?:-(\d{1,10}))?$/u.exec(text) ?? [];
+  const [, offset, node, version] = /^(\d{1,16})(?:-(\d{1,10}))?(?:@([0-9a-f]{8}))?$/u.exec(text) ?? [];
   const cursor = { offset: Number(offset), node: node === undefined ? null : Number(node) };
-  return Number.isSafeInteger(cursor.offset) && (cursor.node ?? 0) <= maxNodeId ? cursor : undefined;
+  if (!Number.isSafeInteger(cursor.offset) || (cursor.node ?? 0) > maxNodeId) return undefined;
+  return version === undefined ? cursor : { ...cursor, version };
 }
 
 /** Formats a cursor for {@link parseCursor}. */
-export function formatCursor({ offset, node }: ChangeCursor): string {
-  return node === null ? String(offset) : `${String(offset)}-${String(node)}`;
+export function formatCursor({ offset, node, version }: ChangeCursor): string {
+  const position = node === null ? String(offset) : `${String(offset)}-${String(node)}`;
+  return version === undefined ? position : `${position}@${version}`;
+}
+
+/** Whether a cursor has the number of a row of another SELECT than a page that begins at it. */
+export function isOfOtherSelect(after: ChangeCursor, { next }: Pick<ChangesPage, 'next'>): boolean {
+  return after.version !== undefined && after.version !== next.version;
 }

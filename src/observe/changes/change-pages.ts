@@ -52,8 +52,9 @@ export class ChangePages {
    * @throws the IndexerErrors of `readChanges`
    */
   page(request: ChangesRequest, format: ChangeForm, reader: string): Promise<SharedPage> {
-    const { role, rights, template, party, eventTypes, after } = request;
-    const key = JSON.stringify([format, role, rights?.key, template, party, eventTypes, formatCursor(after)]);
+    const { role, rights, template, party, eventTypes, projection, after } = request;
+    const filter = [template, party, eventTypes, projection];
+    const key = JSON.stringify([format, role, rights?.key, filter, formatCursor(after)]);
     const cachedPage = this.#kept.get(key);
     if (cachedPage !== undefined && performance.now() < cachedPage.until) return Promise.resolve(cachedPage.page);
     const pendingRead = this.#reading.get(key) ?? new SharedWork(() => this.#read(key, request, format));
@@ -86,16 +87,21 @@ export class ChangePages {
 }
 
 function sharedPage({ changes, ...page }: ChangesPage, format: ChangeForm): SharedPage {
-  return { ...page, bytes: Buffer.from(changes.map(format === 'sse' ? formatEvent : formatLine).join('')) };
+  const { version } = page.next;
+  const lines = changes.map((change) =>
+    format === 'sse' ? formatEvent(change, version) : formatLine(change, version),
+  );
+  return { ...page, bytes: Buffer.from(lines.join('')) };
 }
 
 type SingleChange = ChangesPage['changes'][number];
 
 /** The JSON that Postgres produces contains no line break. */
-function formatEvent({ offset, node, json }: SingleChange): string {
-  return `id: ${formatCursor({ offset, node })}\nevent: change\ndata: ${json}\n\n`;
+function formatEvent({ offset, node, json }: SingleChange, version: string | undefined): string {
+  return `id: ${formatCursor({ offset, node, version })}\nevent: change\ndata: ${json}\n\n`;
 }
 
-function formatLine({ json }: SingleChange): string {
-  return `${json}\n`;
+/** An event has its position in its JSON. A row need not have it, so its id precedes it. */
+function formatLine({ offset, node, json, update }: SingleChange, version: string | undefined): string {
+  return update === undefined ? `${json}\n` : `{"id":"${formatCursor({ offset, node, version })}","row":${json}}\n`;
 }

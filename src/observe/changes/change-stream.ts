@@ -2,14 +2,18 @@
  * Sends one client the changes after its cursor, as they are committed. Between two pages, only the cursor of the
  * client is kept. It needs no snapshot and no database connection.
  */
-import { toIndexerError } from '../../errors/indexer-error.ts';
-import { formatCursor, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
+import { formatCursor, isOfOtherSelect, type ChangeCursor, type ChangesRequest } from '../../model/push/changes.ts';
 import type { PollIntervals } from '../../config/pace.ts';
 import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
 /** Why a stream ended before its client disconnected. */
-export type StreamEnd = 'pruned' | 'reset' | 'stopping';
+export type StreamEnd = 'pruned' | 'reset' | 'stopping' | ProjectionEnd;
+
+/** Why the rows of a projection cannot be followed any more. */
+export type ProjectionEnd = 'dropped' | 'failed' | 'refused' | 'replaced';
 
 export type StreamRequest = Omit<ChangesRequest, 'after'> & {
   /** Undefined if the stream starts after the newest change. */
@@ -21,6 +25,8 @@ export type StreamRequest = Omit<ChangesRequest, 'after'> & {
 /** Start of a stream, and the range of history in the database at that time. */
 export interface BegunStream extends Pick<SharedPage, 'checkpoint' | 'availableAfter'> {
   readonly after: ChangeCursor;
+  /** Whether the cursor has the number of a row of another SELECT. */
+  readonly isReplaced: boolean;
 }
 
 interface ChangesRead {
@@ -66,7 +72,7 @@ export class ChangeStream {
   /**
    * Reads the first page, which is kept in the cache for the stream that follows. Resolves to undefined if it cannot be
    * read now.
-   * @throws IndexerError STORE_NOT_PERMITTED
+   * @throws IndexerError STORE_NOT_PERMITTED; the codes of {@link projectionEnds}
    */
   async begin(request: StreamRequest, format: ChangeForm): Promise<BegunStream | undefined> {
     const firstRead = await this.#read(request, format);
@@ -76,6 +82,7 @@ export class ChangeStream {
         after: firstRead.after,
         checkpoint: firstRead.page.checkpoint,
         availableAfter: firstRead.page.availableAfter,
+        isReplaced: isOfOtherSelect(firstRead.after, firstRead.page),
       }
     );
   }
@@ -100,8 +107,8 @@ export class ChangeStream {
     const wasStored = first !== undefined && isOffsetStored(first.after, first);
     const position: ChangePosition = { after, lastSent: after, sentAt: performance.now(), wasThere: wasStored };
     while (!to.gone.aborted) {
-      const step = await this.#step(request, to, position);
-      if (step === 'reset' || step === 'pruned') return step;
+      const step = await this.#step(request, to, position).catch(endOrRethrow);
+      if (step !== 'sent' && step !== 'at the end' && step !== 'not read') return step;
       if (step !== 'sent' && (await this.#wait(step, position, to.gone)) === 'stopping') return 'stopping';
     }
     return 'gone';
@@ -123,6 +130,7 @@ export class ChangeStream {
     // it, history was reset.
     const isStored = isOffsetStored(after, page);
     if (position.wasThere && !isStored) return 'reset';
+    if (isOfOtherSelect(after, page)) return 'replaced';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
     position.wasThere = isStored;
     if (page.bytes.length > 0 || isDue) {
@@ -161,12 +169,25 @@ interface ChangePosition {
   wasThere: boolean;
 }
 
-type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned';
+type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned' | ProjectionEnd;
+
+/** Error codes of projections that a retry does not fix, and how they end a stream that has begun. */
+const projectionEnds: Readonly<Partial<Record<ErrorCode, ProjectionEnd>>> = {
+  PROJECTION_NOT_FOUND: 'dropped',
+  PROJECTION_REFUSED: 'refused',
+  PROJECTION_SELECT_FAILED: 'failed',
+};
 
 /** Rethrows only failures that a retry cannot fix. */
 function rethrowPermanent(thrown: unknown): undefined {
   const failure = toIndexerError(thrown);
-  if (failure.code === 'STORE_NOT_PERMITTED') throw failure;
+  if (failure.code === 'STORE_NOT_PERMITTED' || failure.code in projectionEnds) throw failure;
+}
+
+function endOrRethrow(thrown: unknown): ProjectionEnd {
+  const end = thrown instanceof IndexerError ? projectionEnds[thrown.code] : undefined;
+  if (end === undefined) throw thrown;
+  return end;
 }
 
 /** Whether history has reached the cursor. */

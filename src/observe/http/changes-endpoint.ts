@@ -1,11 +1,12 @@
 /**
- * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: sends changes as they are committed. The format is
- * Server-Sent Events or, if the client accepts `application/x-ndjson`, lines of JSON. The cursor is an offset or the
- * `id:` of an event.
+ * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: sends changes as they are committed, and
+ * `GET /changes?projection=NAME&after=CURSOR` the rows of a projection. The format is Server-Sent Events or, if the client
+ * accepts `application/x-ndjson`, lines of JSON. The cursor is an offset or the `id:` of an event.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { partyId, partyIdExpected } from '../../config/party-id.ts';
-import { toIndexerError } from '../../errors/indexer-error.ts';
+import type { ErrorCode } from '../../errors/catalogue.ts';
+import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { maxNodeId, formatCursor, parseCursor } from '../../model/push/changes.ts';
 import type { NodeRights } from '../../model/push/node-rights.ts';
 import type { TokenEnd } from '../../reader-token.ts';
@@ -52,7 +53,7 @@ export interface ChangesEndpoint {
 
 /** Milliseconds. A client that accepts no data for this long is disconnected. It may resume at its cursor. */
 const sendTimeoutMs = 30_000;
-const parameterNames = ['template', 'party', 'event_type', 'after'] as const;
+const parameterNames = ['template', 'party', 'event_type', 'projection', 'after'] as const;
 const longestValue = 1_000;
 const fullRemedy = 'try again, or raise INDEXER_CHANGES_MAX_CLIENTS';
 
@@ -118,8 +119,7 @@ export class ChangesAnswers {
           unsent: unsentBytes,
         });
     } catch (thrown) {
-      const { code, remedy } = toIndexerError(thrown);
-      if (!response.headersSent) sendError(response, 503, 'changes cannot be read now', { code, remedy });
+      if (!response.headersSent) sendFailure(response, toIndexerError(thrown));
       // If the response was ended normally, its last event is still being sent.
       if (!response.writableEnded) response.destroy();
     } finally {
@@ -137,8 +137,8 @@ export class ChangesAnswers {
     if (fullRefusal !== undefined) return fullRefusal;
     const parsed = parse(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof parsed === 'string') return { status: 400, error: parsed };
-    const { template, party, eventTypes, after } = parsed;
-    const streamRequest = { template, party, eventTypes, after, role, rights, reader };
+    const { template, party, eventTypes, projection, after } = parsed;
+    const streamRequest = { template, party, eventTypes, projection, after, role, rights, reader };
     const begunStream = await stream.begin(streamRequest, formatOf(request));
     const beginRefusal = begunStream === undefined ? undefined : cursorRefusal(begunStream, parsed.isResumed);
     if (beginRefusal !== undefined) return beginRefusal;
@@ -221,6 +221,18 @@ export class ChangesAnswers {
   }
 }
 
+/** Status of a request for a projection that cannot be followed. */
+const projectionStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+  PROJECTION_NOT_FOUND: 404,
+  PROJECTION_REFUSED: 403,
+  PROJECTION_SELECT_FAILED: 503,
+};
+
+function sendFailure(response: ServerResponse, { code, message, remedy }: IndexerError): void {
+  const status = projectionStatuses[code];
+  sendError(response, status ?? 503, status === undefined ? 'changes cannot be read now' : message, { code, remedy });
+}
+
 /** Resolves when the socket accepts more data. */
 function sendChunk(response: ServerResponse, chunk: string | Buffer, unsentBytes: UnsentBytes): Promise<void> {
   if (response.destroyed || response.writableEnded) return Promise.reject(new Error('the client has disconnected'));
@@ -246,8 +258,12 @@ type StreamEndReason = StreamEnd | AccessEnd;
 
 const meanings: Readonly<Record<StreamEndReason, string>> = {
   changed: 'the rights of this user on the participant have changed: reconnect',
+  dropped: 'the projection was dropped',
   expired: 'the token has expired',
+  failed: 'the SELECT of the projection fails: reconnect when it is corrected',
   pruned: 'the next changes were pruned before they were sent',
+  refused: 'the projection was changed, and this reader may not read it any more',
+  replaced: 'the projection has another SELECT: read its view again',
   revoked: 'the token was revoked, or its role was dropped',
   reset: 'history was rewound to before this position',
   stopping: 'the indexer is stopping: reconnect',
@@ -263,13 +279,20 @@ function endEvent(end: StreamEndReason): string {
  * update that an application has just written may not be stored yet. The id of an event, however, was sent before. If
  * the id is ahead of history, history was reset.
  */
-function cursorRefusal({ checkpoint, availableAfter, after }: BegunStream, isResumed: boolean): Refusal | undefined {
+function cursorRefusal(
+  { checkpoint, availableAfter, after, isReplaced }: BegunStream,
+  isResumed: boolean,
+): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {
     const error = `changes after ${formatCursor(after)} are not available: history is complete after offset ${String(availableAfter)}`;
     return { status: 410, error, more: { available_after: availableAfter } };
   }
   if (isResumed && after.offset > (checkpoint ?? -1)) {
     const error = `history ends at offset ${String(checkpoint)}, before the id ${formatCursor(after)}: it was rewound`;
+    return { status: 409, error, more: { checkpoint } };
+  }
+  if (isReplaced) {
+    const error = `the id ${formatCursor(after)} is of another SELECT than the projection has now: read its view, then begin at an offset`;
     return { status: 409, error, more: { checkpoint } };
   }
   return undefined;
@@ -297,16 +320,21 @@ function parse(query: URLSearchParams, lastEventId: string | string[] | undefine
     return 'template must be package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet';
   }
   if (party !== null && !partyId.test(party)) return `party must be ${partyIdExpected}`;
+  const [projection, eventTypes] = [query.get('projection'), query.getAll('event_type')];
+  if (projection !== null && (template !== null || party !== null || eventTypes.length > 0)) {
+    return 'projection cannot be combined with template, party or event_type: filter its rows in its SELECT';
+  }
   const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
   const from = isResumed ? lastEventId : query.get('after');
   const after = from === null ? undefined : parseCursor(from);
-  if (from !== null && after === undefined) {
+  if (from !== null && (after === undefined || (after.version !== undefined && projection === null))) {
     return `after and Last-Event-ID must be an offset or the id of an event: 42 or 42-${String(maxNodeId)}`;
   }
   return {
     template,
     party,
-    eventTypes: query.getAll('event_type'),
+    eventTypes,
+    projection,
     after,
     isResumed,
   };

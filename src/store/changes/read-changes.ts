@@ -1,23 +1,16 @@
 /**
  * Reads committed changes that follow a position in history, in order, one bounded page at a time. The change feed and
  * the webhooks use it. A change is a row of explore.events: a create, an archive, an exercise, an assignment, an
- * unassignment or a topology change.
+ * unassignment or a topology change. If the request names a projection, it is a row of this projection.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
-import {
-  maxNodeId,
-  type Change,
-  type ChangeCursor,
-  type ChangesPage,
-  type ChangesRequest,
-} from '../../model/push/changes.ts';
+import { maxNodeId, type Change, type ChangesPage, type ChangesRequest } from '../../model/push/changes.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { inSnapshot } from '../reads/snapshot-read.ts';
+import { maxRows, maxUpdatesPerRead, readRangeEnd, readStream } from './stream-range.ts';
+import { readProjection } from './read-projection.ts';
 
-/** Maximum number of updates searched for one page, even if few of them match. */
-const maxUpdatesPerRead = 1_000;
-const maxRows = 1_000;
 /**
  * Maximum characters of one page, unless its first change alone is longer. Thousands of clients may each hold a page
  * that they do not consume.
@@ -30,7 +23,8 @@ const maxCharacters = 256_000;
  * @param rows maximum number of changes, 1 to 1000
  * @param characters maximum characters of all changes together; a page always has at least one change. The limit exists
  * because contents may be of any size and a page is held in memory.
- * @throws IndexerError STORE_NOT_PERMITTED if the role may not read or this login may not switch to it; STORE_ errors
+ * @throws IndexerError STORE_NOT_PERMITTED if the role may not read or this login may not switch to it; STORE_ errors; the
+ * errors of {@link readProjection}
  */
 export function readChanges(
   database: Database,
@@ -38,6 +32,8 @@ export function readChanges(
   rows: number,
   characters = maxCharacters,
 ): Promise<ChangesPage> {
+  const { projection } = request;
+  if (typeof projection === 'string') return readProjection(database, { ...request, projection }, { rows, characters });
   const schemas = readSchemas(database.schema);
   return inSnapshot(
     database,
@@ -48,7 +44,7 @@ export function readChanges(
         return { changes: [], next: after, atEnd: true, checkpoint, availableAfter };
       }
       // Runs before the role is set: under row security the server would search all hidden rows for the offset.
-      const upTo = await findRangeEnd(client, schemas, after, checkpoint);
+      const upTo = await readRangeEnd(client, schemas, after.offset, checkpoint, maxUpdatesPerRead);
       if (request.role !== null) await client.query(`set local role ${escapeIdentifier(request.role)}`);
       const limit = Math.max(1, Math.min(maxRows, rows));
       const { changes, found: foundCount } = await readRange(client, schemas, request, { upTo, limit, characters });
@@ -95,41 +91,6 @@ export function unseenNames(
     },
     rights,
   );
-}
-
-interface StreamPositions {
-  readonly checkpoint: number | null;
-  readonly availableAfter: number | null;
-}
-
-/** The checkpoint, and the start of the newest history that reaches it without a gap. */
-async function readStream(client: ClientBase, { storage }: ReadSchemas): Promise<StreamPositions> {
-  const schema = escapeIdentifier(storage);
-  const { rows } = await client.query<StreamPositions>(
-    `select s.checkpoint,
-            greatest(s.pruned_to_offset,
-                     (select max(c.from_offset) from ${schema}.coverage c
-                       where not exists (select from ${schema}.coverage b
-                                          where b.to_offset >= c.from_offset and b.from_offset < c.from_offset)))
-              as "availableAfter"
-       from ${schema}.stream s`,
-  );
-  return rows[0] ?? { checkpoint: null, availableAfter: null };
-}
-
-/** The last offset to search for one page: the checkpoint if few updates are left. */
-async function findRangeEnd(
-  client: ClientBase,
-  { storage }: ReadSchemas,
-  after: ChangeCursor,
-  checkpoint: number,
-): Promise<number> {
-  const { rows } = await client.query<{ offset: number }>(
-    `select "offset" from ${escapeIdentifier(storage)}.updates where "offset" > $1 and "offset" <= $2
-      order by "offset" offset ${String(maxUpdatesPerRead - 1)} limit 1`,
-    [after.offset, checkpoint],
-  );
-  return rows[0]?.offset ?? checkpoint;
 }
 
 interface Bounds {
