@@ -8,9 +8,10 @@ import type { Change, ChangesPage } from '../model/push/changes.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../model/push/webhook.ts';
 import { backoffMs } from './back-off.ts';
+import { deadLetterOf, eventOf } from './event.ts';
 import type { DeliveryOptions } from './ports.ts';
 import { WebhookSender, type DeliveryResult } from './post.ts';
-import { messageId, signedHeaders } from './signature.ts';
+import { signedHeaders } from './signature.ts';
 import { DeliveryWindow, type WindowEvent } from './window.ts';
 
 /** Maximum number of concurrent deliveries, each of another contract. */
@@ -176,7 +177,7 @@ export class HookRun {
       const change = await this.#changeOf(deadLetter);
       if (change === undefined)
         await store.bury(this.#webhook, [{ ...deadLetter, attempts: 0, replay: false, problem: lostProblem }]);
-      else events.push(this.#eventOf(change, true));
+      else events.push(eventOf(this.#webhook, change, true));
     }
     this.#window.addLetters(events);
   }
@@ -196,16 +197,18 @@ export class HookRun {
   }
 
   #wanted() {
-    const { template, party, eventTypes, role } = this.#webhook;
-    return { template, party, eventTypes, role };
+    const { template, party, eventTypes, projection, role } = this.#webhook;
+    return { template, party, eventTypes, projection, role };
   }
 
   /** Reads a page while deliveries are running. Never rejects. */
   async #read(): Promise<void> {
     this.#mayRead = false;
     this.#isReading = true;
-    const after = this.#window.readTo ?? { offset: 0, node: null };
+    const { offset, node } = this.#window.readTo ?? { offset: 0, node: null };
     try {
+      // Without the SELECT of the previous page: after a change of the SELECT, its rows after the cursor follow.
+      const after = { offset, node };
       const page = await this.#options.store.changes({ ...this.#wanted(), after }, this.#rows);
       this.#pages.push(page);
       this.#rows = rowsAfter(page) ?? this.#rows;
@@ -229,7 +232,7 @@ export class HookRun {
   async #takePage(page: ChangesPage): Promise<void> {
     if (this.#window.readTo === null) return this.#begin(page);
     await this.#noteMissed(page);
-    const events = page.changes.map((change) => this.#eventOf(change, false));
+    const events = page.changes.map((change) => eventOf(this.#webhook, change, false));
     const blockedEvents = events.filter(({ contract }) => this.#dead.has(contract));
     if (blockedEvents.length > 0) await this.#store(blockedEvents.map((event) => deadLetterOf(event, blockedProblem)));
     for (const event of blockedEvents) event.isDone = true;
@@ -254,18 +257,6 @@ export class HookRun {
     const missed = `history from offset ${String(offset)} to ${String(availableAfter)} is incomplete here`;
     await this.#options.store.noteMissed(this.#webhook, missed);
     this.#options.observer.webhookStuck(this.#webhook.name, missed);
-  }
-
-  #eventOf(change: Change, isLetter: boolean): WindowEvent {
-    const { offset, node, json } = change;
-    const event = JSON.parse(json) as Readonly<Record<string, unknown>>;
-    const text = (name: string): string => (typeof event[name] === 'string' ? event[name] : '');
-    const id = messageId(this.#webhook.hookId, offset, node, text('update_id'));
-    const type = JSON.stringify(text('event_type'));
-    const timestamp = JSON.stringify(text('record_time') || text('effective_at'));
-    // The change is used as Postgres wrote it, so that numbers do not pass through JavaScript.
-    const body = `{"type":${type},"timestamp":${timestamp},"data":${json}}`;
-    return { change, id, contract: text('contract_id'), body, isLetter, attempts: 0, isDone: false };
   }
 
   /** Maximum number of concurrent deliveries. A single one tests whether an absent receiver is back. */
@@ -389,10 +380,6 @@ function rowsAfter({ changes }: ChangesPage): number | undefined {
   if (changes.length === 0) return undefined;
   const meanLength = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;
   return Math.max(1, Math.min(maxRows, Math.floor(pageCharacters / meanLength)));
-}
-
-function deadLetterOf({ change, contract, attempts }: WindowEvent, problem: string): DeadLetter {
-  return { offset: change.offset, node: change.node, contract, attempts, problem, replay: true };
 }
 
 function isSame(left: DeliveryWindow['cursor'], other: DeliveryWindow['cursor']): boolean {

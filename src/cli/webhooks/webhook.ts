@@ -14,7 +14,7 @@ import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-
 import { withDatabase } from '../database/with-database.ts';
 import { rotateSecret, sendTest } from './secrets.ts';
 
-const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--after OFFSET]
+const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--projection NAME] [--after OFFSET]
   ledger-indexer webhook list [--json]
   ledger-indexer webhook remove NAME
   ledger-indexer webhook resume NAME [--after OFFSET]
@@ -55,6 +55,7 @@ export const webhookCommand: Command = {
       list: true,
       doc: `only events of this type; may be repeated: ${eventTypes.join(', ')}`,
     },
+    { name: 'projection', value: 'NAME', doc: 'rows of this projection instead of events, see projection' },
     { name: 'after', value: 'OFFSET', doc: 'deliver events after this offset' },
     { name: 'finish', doc: 'of rotate: no longer sign with the previous secret' },
     { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as printed by dead-letters' },
@@ -66,7 +67,7 @@ export const webhookCommand: Command = {
   ],
   exits: writeExitCodes,
   page: 'docs/how-to/integrate/webhooks.md',
-  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, WEBHOOK_TEST_FAILED, HOLD_REFUSED, STORE_NOT_PERMITTED */
+  /** @throws IndexerError USAGE, WEBHOOK_REFUSED, WEBHOOK_NOT_FOUND, WEBHOOK_TEST_FAILED, HOLD_REFUSED, STORE_NOT_PERMITTED, PROJECTION_NOT_FOUND, PROJECTION_REFUSED */
   run: async ({ args, env, print }) => {
     const action = actionOf(args);
     const [verb] = args.operands;
@@ -105,7 +106,7 @@ function actionOf(args: Args): Action {
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
-  add: ['url', 'url-file', 'role', 'template', 'party', 'event-type', 'after'],
+  add: ['url', 'url-file', 'role', 'template', 'party', 'event-type', 'projection', 'after'],
   list: ['json'],
   resume: ['after'],
   rotate: ['finish'],
@@ -142,6 +143,10 @@ function adding(name: string, args: Args): Action {
   }
   const party = args.text('party') ?? null;
   if (party !== null && !partyId.test(party)) throw usageError(`--party takes ${partyIdExpected}`, usage);
+  const projection = args.text('projection') ?? null;
+  if (projection !== null && (template !== null || party !== null || requestedTypes.length > 0)) {
+    throw usageError('--projection cannot be combined with --template, --party and --event-type', usage);
+  }
   const newWebhook: AddedWebhook = {
     name,
     url,
@@ -150,6 +155,7 @@ function adding(name: string, args: Args): Action {
     template,
     party,
     eventTypes: requestedTypes,
+    projection,
     after,
   };
   return (database, print) => add(database, newWebhook, print);
@@ -181,8 +187,9 @@ function cursorOf(text: string | undefined): ChangeCursor | undefined {
 async function add(database: Database, newWebhook: AddedWebhook, print: PrintLine): Promise<void> {
   const { addWebhook } = await import('../../store/webhooks/hooks.ts');
   const beginOffset = await addWebhook(database, newWebhook);
+  const { projection = null } = newWebhook;
   print(
-    `${newWebhook.name} receives events after ${beginOffset === null ? 'the seed' : `offset ${String(beginOffset)}`}`,
+    `${newWebhook.name} receives ${projection === null ? 'events' : `rows of ${projection}`} after ${beginOffset === null ? 'the seed' : `offset ${String(beginOffset)}`}`,
   );
   print(`signing secret, printed only once: ${newWebhook.secret}`);
   if (newWebhook.party !== null) await printUnseenParties(database, [newWebhook.party], print);
@@ -197,12 +204,21 @@ async function list(database: Database, asJson: boolean, print: PrintLine): Prom
 }
 
 function lineOf(webhook: ListedWebhook): string {
-  const { name, state, receiver, role, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
+  const { name, state, receiver, role, projection, cursor, checkpoint, deadLetters, lastProblem, missed } = webhook;
   const { problem, problemAt: problemTime } = webhook;
   const failureLines = problem === null ? [] : [`failing since ${problemTime?.toISOString() ?? '?'}: ${problem}`];
   const positionText =
     cursor === null ? 'no position yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
-  const columns = [name, state, receiver, `as ${role}`, `at ${positionText}`, `${String(deadLetters)} dead letters`];
+  const sourceColumns = projection === null ? [] : [`rows of ${projection}`];
+  const columns = [
+    name,
+    state,
+    receiver,
+    ...sourceColumns,
+    `as ${role}`,
+    `at ${positionText}`,
+    `${String(deadLetters)} dead letters`,
+  ];
   const rejectionLines = lastProblem === null ? [] : [`last rejection: ${lastProblem}`];
   return [...columns, ...failureLines, ...rejectionLines, ...(missed === null ? [] : [missed])].join('  ');
 }

@@ -15,6 +15,8 @@ export interface Webhook {
   readonly party: string | null;
   /** Values of event_type; empty for all types. */
   readonly eventTypes: readonly string[];
+  /** The projection whose rows are sent instead of events; null for events. */
+  readonly projection?: string | null;
 }
 
 /** A dead letter: an event whose delivery was abandoned, or that waits behind such an event of the same contract. */

@@ -727,6 +727,7 @@ interface WebhooksTable {
   readonly moved_at: Generated<Date>;
   readonly problem: string | null;
   readonly problem_at: Date | null;
+  readonly projection: string | null;
 }
 
 export interface Tables {

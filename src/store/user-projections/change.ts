@@ -105,6 +105,7 @@ export async function dropProjection(database: Database, view: string): Promise<
     await actAsOwner(client);
     const versions = await versionsOf(client, view);
     if (versions.length === 0) throw unknownError(view);
+    await assertNotDelivered(client, view);
     await dropView(client, storage, view);
     for (const { generation } of versions) await dropVersion(client, storage, view, generation);
   });
@@ -297,6 +298,20 @@ async function dropView(client: ClientBase, storage: string, view: string): Prom
       'drop them first, or add the projection under another name',
     );
   }
+}
+
+/** A webhook would wait for the rows indefinitely, and keep history from being pruned. */
+async function assertNotDelivered(client: ClientBase, view: string): Promise<void> {
+  const { rows } = await client.query<{ name: string }>(
+    'select name from webhooks where projection = $1 order by name limit 1',
+    [view],
+  );
+  const [webhook] = rows;
+  if (webhook === undefined) return;
+  throw refusalError(
+    `webhook ${webhook.name} delivers the rows of ${view}`,
+    `run \`ledger-indexer webhook remove ${webhook.name}\` first`,
+  );
 }
 
 async function dropVersion(client: ClientBase, storage: string, view: string, generation: number): Promise<void> {

@@ -7,6 +7,7 @@ import type { ChangeCursor } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../../model/push/webhook.ts';
 import type { Database } from '../connection/database.ts';
+import { findVersions } from '../changes/streamed-projection.ts';
 import { holdWithin, withRetentionLock } from '../retention/holds.ts';
 import { allowReadAs } from '../roles/read-as.ts';
 
@@ -25,6 +26,7 @@ export interface ListedWebhook {
   readonly template: string | null;
   readonly party: string | null;
   readonly eventTypes: readonly string[];
+  readonly projection: string | null;
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
@@ -45,18 +47,19 @@ export function holdOf(name: string): string {
  * Adds a webhook. Resolves to the offset after which it begins; null if it begins at the start of a history that does
  * not exist yet.
  * @throws IndexerError WEBHOOK_REFUSED if the name is in use or the indexer cannot read as the role, HOLD_REFUSED if
- * the history after the offset is not stored here
+ * the history after the offset is not stored here, PROJECTION_NOT_FOUND, PROJECTION_REFUSED
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return withRetentionLock(database, async (client) => {
-    const { name, url, secret, role, template, party, eventTypes } = webhook;
+    const { name, url, secret, role, template, party, eventTypes, projection = null } = webhook;
     const { problem } = await allowReadAs(client, database.schema, role);
     if (problem !== null) throw refusalError(problem.found, problem.remedy);
+    if (projection !== null) await findVersions(client, database.schema, projection, role);
     const beginOffset = await resolveBegin(client, webhook.after);
     const { rowCount } = await client.query(
-      `insert into webhooks (name, role_name, template, party, event_types, cursor_offset) values ($1, $2, $3, $4, $5, $6)
-       on conflict (name) do nothing`,
-      [name, role, template, party, eventTypes, beginOffset],
+      `insert into webhooks (name, role_name, template, party, event_types, cursor_offset, projection)
+       values ($1, $2, $3, $4, $5, $6, $7) on conflict (name) do nothing`,
+      [name, role, template, party, eventTypes, beginOffset, projection],
     );
     if (rowCount === 0)
       throw refusalError(
@@ -85,7 +88,7 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
     const insertResult = await client.query<
       Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition
     >(
-      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.missed,
+      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection, w.missed,
               w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
               (select count(*) from webhook_dead_letters d where d.name = w.name) as "deadLetters",

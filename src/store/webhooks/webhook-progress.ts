@@ -63,7 +63,7 @@ function active(database: Database): Promise<readonly Webhook[]> {
   return rowsOf<Webhook>(
     database,
     `select w.name, w.hook_id as "hookId", s.url, array_remove(array[s.secret, s.previous_secret], null) as secrets,
-            w.role_name as role, w.template, w.party, w.event_types as "eventTypes"
+            w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection
        from webhooks w join webhook_secrets s on s.name = w.name where w.state = 'active' order by w.name`,
     [],
   );
