@@ -31,6 +31,7 @@ export const groups: readonly Group[] = [
       ['Read your own writes', 'how-to/query/read-your-writes.md'],
       ['Index payload fields', 'how-to/query/payload-indexes.md'],
       ['Your own tables', 'how-to/query/own-tables.md'],
+      ['Your own projections', 'how-to/query/own-projections.md'],
       ['Query page', 'how-to/query/query-page.md'],
       ['BI tools', 'how-to/query/bi-tools.md'],
       ['Grafana dashboards', 'how-to/query/dashboards.md'],

@@ -141,6 +141,7 @@ export const skippedCommands: readonly NotRun[] = [
 export const otherCommandTests: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
+  ['docs/how-to/query/own-projections.md', 'test/docs/own-projections.slow.test.ts'],
 ]);
 
 /** The commands of a block without comments. Continued lines are joined. */

@@ -22,6 +22,7 @@ export const keywords: Readonly<Record<string, string>> = {
   'how-to/query/bi-tools.md': 'Metabase Superset Power BI Tableau business intelligence ODBC JDBC',
   'how-to/query/dashboards.md': 'Grafana panels monitoring',
   'how-to/query/network.md': 'rewards traffic validators Splice Amulet Canton Coin',
+  'how-to/query/own-projections.md': 'materialized view dbt Ponder Envio handler alert volume balance',
   'how-to/query/payload-indexes.md': 'slow query index JSON performance',
   'how-to/query/read-your-writes.md': 'wait consistency notify listen',
   'how-to/query/tokens.md': 'CIP-56 holdings balances transfers',

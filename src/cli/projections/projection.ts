@@ -51,7 +51,7 @@ export const projectionCommand: Command = {
   ],
   examples: ['projection check volumes.sql', 'projection add volumes --sql volumes.sql --index owner'],
   exits: writeExitCodes,
-  page: 'docs/explanation/projections.md',
+  page: 'docs/how-to/query/own-projections.md',
   /** @throws IndexerError USAGE, PROJECTION_REFUSED, PROJECTION_NOT_FOUND, QUERY_REFUSED, STORE_NOT_PERMITTED */
   run: async ({ args, env, print }) => {
     const { verb, action } = await actionOf(args);
