@@ -229,6 +229,7 @@ const growingSizes: StoredSizes = {
     { table: 'exercises', rows: 50_000, ...table },
   ],
   indexes: [],
+  derived: { tables: [], indexes: [] },
   growth: {
     from: hour('20T00:00'),
     to: hour('21T12:00'),

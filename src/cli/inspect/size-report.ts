@@ -64,7 +64,8 @@ const eventTables: ReadonlySet<string> = new Set(['contracts', 'exercises', 'arc
 /** @param now time at which the sizes were read */
 export function sizeReport(sizes: StoredSizes, diskRoom: DiskRoom, now: Date): SizeReport {
   const { version, standby, distributed, databaseBytes } = sizes.server;
-  const totals = sum(sizes.tables);
+  const tables = groupedTables(sizes);
+  const totals = sum(tables);
   const events = rowsOf(sizes.tables.filter(({ table }) => eventTables.has(table)));
   const bytesPerEvent = bytesPerEventOf(totals.total, events);
   const growth = growthReport(sizes, bytesPerEvent);
@@ -74,9 +75,9 @@ export function sizeReport(sizes: StoredSizes, diskRoom: DiskRoom, now: Date): S
     takenAt: now,
     server: { version, standby, distributed },
     bytes: { ...totals, elsewhere: otherBytes, database: databaseBytes },
-    groups: groupTables(sizes.tables, events),
-    tables: sizes.tables.map((table) => ({ ...table, group: groupOf(table.table) })),
-    indexes: sizes.indexes,
+    groups: groupTables(tables, events),
+    tables,
+    indexes: [...sizes.indexes, ...sizes.derived.indexes],
     events,
     bytesPerEvent,
     growth,
@@ -85,14 +86,26 @@ export function sizeReport(sizes: StoredSizes, diskRoom: DiskRoom, now: Date): S
   return { ...report, notes: sizeNotes(report, sizes, diskRoom) };
 }
 
+/** Group of the tables in schema `derived`. */
+const userGroup = 'user projections';
+
+type GroupedTable = SizeReport['tables'][number];
+
+function groupedTables({ tables, derived }: StoredSizes): readonly GroupedTable[] {
+  return [
+    ...tables.map((table) => ({ ...table, group: groupOf(table.table) })),
+    ...derived.tables.map((table) => ({ ...table, group: userGroup })),
+  ];
+}
+
 function groupOf(table: string): string {
   const entries: Readonly<Record<string, TableEntry | undefined>> = storedTables;
   return entries[table]?.sizes ?? 'other';
 }
 
-function groupTables(tables: readonly TableSize[], events: number | null): readonly Group[] {
-  return [...sizeGroups, 'other'].flatMap((group) => {
-    const members = tables.filter(({ table }) => groupOf(table) === group);
+function groupTables(tables: readonly GroupedTable[], events: number | null): readonly Group[] {
+  return [...sizeGroups, userGroup, 'other'].flatMap((group) => {
+    const members = tables.filter((table) => table.group === group);
     const bytes = sum(members);
     return members.length === 0
       ? []
@@ -159,11 +172,11 @@ const minEventCount = 100_000;
 
 function sizeNotes(
   { server, events, growth, disk }: Omit<SizeReport, 'notes'>,
-  { tables, indexes, prunedToOffset, server: { databasesUnseen } }: StoredSizes,
+  { tables, indexes, derived, prunedToOffset, server: { databasesUnseen } }: StoredSizes,
   diskRoom: DiskRoom,
 ): readonly string[] {
-  const uncountedTables = tables.filter(({ rows }) => rows === null).map(({ table }) => table);
-  const invalidIndexes = indexes.filter(({ valid }) => !valid).map(({ index }) => index);
+  const uncountedTables = [...tables, ...derived.tables].filter(({ rows }) => rows === null).map(({ table }) => table);
+  const invalidIndexes = [...indexes, ...derived.indexes].filter(({ valid }) => !valid).map(({ index }) => index);
   const notes: readonly (readonly [boolean, string])[] = [
     [tables.length === 0, 'the role sees no tables in this schema; check POSTGRES_SCHEMA'],
     [

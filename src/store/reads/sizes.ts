@@ -5,6 +5,7 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
+import { derivedSchema } from '../connection/read-schemas.ts';
 
 /**
  * Sizes in bytes. `heap` includes the free space map and the visibility map; `toast` is data stored out of line, with
@@ -66,6 +67,8 @@ export interface StoredSizes {
   readonly server: SizedServer;
   readonly tables: readonly TableSize[];
   readonly indexes: readonly IndexSize[];
+  /** Tables and indexes in schema `derived`, with the rows of projections that users added. */
+  readonly derived: { readonly tables: readonly TableSize[]; readonly indexes: readonly IndexSize[] };
   /** Undefined if the role may not read it, or if there is no full hour yet. */
   readonly growth: StoredGrowth | undefined;
   /** History up to this offset was pruned; undefined if nothing was pruned, or if the role may not read it. */
@@ -78,12 +81,16 @@ export interface StoredSizes {
  */
 export async function readSizes(database: Database): Promise<StoredSizes> {
   const { schema } = database;
-  const rowsOf = <T extends object>(sql: string): Promise<readonly T[]> =>
-    database.withClient(async (client) => (await client.query<T>(sql, [schema])).rows);
+  const rowsOf = <T extends object>(sql: string, schemaName = schema): Promise<readonly T[]> =>
+    database.withClient(async (client) => (await client.query<T>(sql, [schemaName])).rows);
   const [server] = await rowsOf<SizedServer>(serverQuery);
   if (server === undefined) throw new TypeError('the server does not list the database we are connected to');
   const tables = await rowsOf<TableSize>(tablesQuery);
   const indexes = await rowsOf<IndexSize>(indexesQuery);
+  const derived = {
+    tables: await rowsOf<TableSize>(tablesQuery, derivedSchema(schema)),
+    indexes: await rowsOf<IndexSize>(indexesQuery, derivedSchema(schema)),
+  };
   const streamSizes = await readIfAllowed(database, async (client) => {
     const { rows } = await client.query<StreamRow>(streamQuery);
     const [stream] = rows;
@@ -92,7 +99,8 @@ export async function readSizes(database: Database): Promise<StoredSizes> {
     const growth = to === null || from === null || to <= from ? undefined : await readStoredGrowth(client, from, to);
     return { growth, prunedToOffset: prunedToOffset ?? undefined };
   });
-  return { server, tables, indexes, growth: streamSizes?.growth, prunedToOffset: streamSizes?.prunedToOffset };
+  const { growth, prunedToOffset } = streamSizes ?? { growth: undefined, prunedToOffset: undefined };
+  return { server, tables, indexes, derived, growth, prunedToOffset };
 }
 
 const refusalCodes: ReadonlySet<string> = new Set(['STORE_NOT_PERMITTED', 'STORE_SCHEMA_MISMATCH']);
