@@ -59,3 +59,8 @@ export function literalText(text: string): string {
     .replaceAll('\r', '\\r');
   return `'${escapedText}'`;
 }
+
+/** A comment in front of a declaration, without the end of a comment in its text. */
+export function commentText(text: string, indent: string): string {
+  return `${indent}/** ${text.replaceAll(/\s+/g, ' ').replaceAll('*/', '*\\/').trim()} */`;
+}

@@ -96,16 +96,18 @@ const columnNames = new Map(
 );
 
 /**
- * Key of the relation of a column: a view of explore or pqs, such as `explore.contracts`; or `template`, `choice` or
- * `interface` for schema typed.
+ * Key of the relation of a column: a view of explore, pqs or derived, such as `explore.contracts`; or `template`,
+ * `choice` or `interface` for schema typed.
  */
 export type ViewKey = string;
 
 /**
- * Whether a column that was not created from a field can be null.
+ * Whether a column that was not created from a field can be null. A projection that a user added always has the offset,
+ * which selects its rows.
  * @param redacted whether contents may have been redacted
  */
 export function canBeNull(view: ViewKey, column: string, redacted: boolean): boolean {
+  if (view.startsWith('derived.')) return column !== 'offset';
   if (contents.has(`${view}.${column}`)) return redacted;
   return columnNames.get(view)?.has(column) !== true;
 }

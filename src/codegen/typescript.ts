@@ -2,7 +2,7 @@
 import type { PackageModel } from '../daml/package-model.ts';
 import type { StoredRelation, Relations } from '../store/typed/relations.ts';
 import { columnText, type ColumnContext } from './column-types.ts';
-import { keyText, literalText } from './identifiers.ts';
+import { commentText, keyText, literalText } from './identifiers.ts';
 import { KnownTypes } from './known-types.ts';
 import { LedgerTypes } from './ledger-types.ts';
 import { PayloadTypes, type Declaration } from './payload-types.ts';
@@ -89,10 +89,17 @@ function databaseTexts({ relations, redacted }: Relations, context: ColumnContex
 }
 
 function relationText(relation: StoredRelation, context: ColumnContext): string {
-  const lines = relation.columns.map(
-    (column) => `    readonly ${keyText(column.name)}: ${columnText(relation, column, context)};`,
-  );
-  return [`  readonly ${literalText(`${relation.schema}.${relation.name}`)}: {`, ...lines, '  };'].join('\n');
+  const lines = relation.columns.flatMap((column) => [
+    ...ownComment(relation, column.comment, '    '),
+    `    readonly ${keyText(column.name)}: ${columnText(relation, column, context)};`,
+  ]);
+  const name = literalText(`${relation.schema}.${relation.name}`);
+  return [...ownComment(relation, relation.comment, '  '), `  readonly ${name}: {`, ...lines, '  };'].join('\n');
+}
+
+/** The comments of users on their own projections. Comments of other views are in the documentation. */
+function ownComment({ role }: StoredRelation, comment: string | null, indent: string): readonly string[] {
+  return role === 'derived' && comment !== null ? [commentText(comment, indent)] : [];
 }
 
 /**

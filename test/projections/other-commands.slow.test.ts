@@ -1,19 +1,41 @@
-/** Other commands know the projections that users add: `status --sizes`. */
+/** Other commands know the projections that users add: `status --sizes` and `codegen`. */
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
 import type { SizeReport } from '../../src/cli/inspect/size-report.ts';
 import { statusCommand } from '../../src/cli/inspect/status.ts';
+import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
+import { compileErrors } from '../codegen/compiled.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { needs } from '../support/skips/needs.ts';
+import { limitsSkipReason } from '../support/skips/server-version.ts';
 import { transfersSql, UserWorld } from './user-world.ts';
 
+const limited = `other_commands_${randomBytes(4).toString('hex')}`;
 let user: UserWorld;
+/** URL of a role that is limited to a party. It may read the view `transfers`, which has a party column. */
+let limitedUrl: string;
 beforeAll(async () => {
   user = await UserWorld.open(60);
   await user.add('transfers', transfersSql, '--key', 'node_id', '--index', 'sender', '--party-column', 'sender');
   await user.add('movements', transfersSql.replace('t.node_id, ', ''));
   await user.fill();
+  if (limitsSkipReason !== undefined) return;
+  const passwordFile = join(user.folder, 'password');
+  writeFileSync(passwordFile, 'kept\n');
+  const party = String((await user.world.row('select owner from explore.token_balances order by 1 limit 1'))['owner']);
+  await runCommand(grantReaderCommand, [limited, '--party', party, '--password-file', passwordFile], user.world.env());
+  const url = new URL(user.url);
+  [url.username, url.password] = [limited, 'kept'];
+  limitedUrl = url.href;
 });
-afterAll(() => user.close());
+afterAll(async () => {
+  await user.close();
+  await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${limited}`);
+});
 
 describe('status --sizes', () => {
   const sizes = async (): Promise<SizeReport> => {
@@ -40,5 +62,53 @@ describe('status --sizes', () => {
     expect(groups.reduce((sum, { total }) => sum + total, 0)).toBe(bytes.total);
     expect(indexes.reduce((sum, index) => sum + index.bytes, 0)).toBe(bytes.indexes);
     expect(bytes.elsewhere).toBe(bytes.database - bytes.total);
+  });
+});
+
+describe('codegen', () => {
+  const codegen = async (url: string): Promise<string> => {
+    let text = '';
+    const write = (chunk: string): void => void (text += chunk);
+    await runCommand(codegenCommand, ['--lang', 'ts'], { DATABASE_URL: url }, { write });
+    return text;
+  };
+  const typeOf = (types: string): string => /'derived\.transfers': \{.*?\n {2}\};/s.exec(types)?.[0] ?? '';
+
+  it('generates types of the views, with the comments of the user', async () => {
+    await query(
+      user.url,
+      `comment on view derived.transfers is E'Transfers of the desk. */ export const injected = 1; /*\n*\u2028/';
+       comment on column derived.transfers.day is 'Day in UTC'`,
+    );
+    await user.projection('refill', 'transfers');
+    await user.fill();
+    const types = await codegen(user.url);
+    expect(typeOf(types).split('\n')).toEqual([
+      "'derived.transfers': {",
+      '    readonly offset: string;',
+      '    readonly node_id: number | null;',
+      '    readonly sender: string | null;',
+      '    readonly receiver: string | null;',
+      '    readonly instrument_id: string | null;',
+      '    readonly amount: string | null;',
+      '    /** Day in UTC */',
+      '    readonly day: Date | null;',
+      '  };',
+    ]);
+    expect(types).toContain('  /** Transfers of the desk. *\\/ export const injected = 1; /* *');
+    const use = `import type { Kysely } from 'kysely';
+      import type { DB } from './ledger.js';
+      export const days = async (db: Kysely<DB>): Promise<(Date | null)[]> =>
+        (await db.selectFrom('derived.transfers').select('day').where('offset', '>', '5').execute()).map(({ day }) => day);`;
+    expect(await compileErrors({ 'ledger.ts': types, 'use.ts': use })).toBe('');
+    const [row] = await query(user.url, 'select * from derived.transfers where node_id is not null limit 1');
+    expect(row).toMatchObject({ amount: expect.any(String) as string, day: expect.any(Date) as Date });
+  });
+
+  it('omits views that the role may not read', needs(limitsSkipReason), async () => {
+    const types = await codegen(limitedUrl);
+    expect(typeOf(types)).not.toBe('');
+    expect(types).not.toContain("'derived.movements'");
+    expect(await codegen(user.url)).toContain("'derived.movements'");
   });
 });

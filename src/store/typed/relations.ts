@@ -4,13 +4,14 @@
  */
 import { historySuffix } from '../../daml/view-names.ts';
 import type { Database } from '../connection/database.ts';
-import { readSchemas } from '../connection/read-schemas.ts';
+import { derivedSchema, readSchemas } from '../connection/read-schemas.ts';
 import type { ViewKind } from './subjects.ts';
 
 export interface RelationColumn {
   readonly name: string;
   /** Type as Postgres formats it, e.g. `timestamp with time zone`. */
   readonly type: string;
+  readonly comment: string | null;
 }
 
 /** The template, choice or interface of a typed view. */
@@ -30,28 +31,34 @@ export interface RelationSubject {
 export interface StoredRelation {
   readonly schema: string;
   /** The purpose of the schema. It does not depend on the name of the schema. */
-  readonly role: 'explore' | 'typed' | 'pqs';
+  readonly role: 'explore' | 'typed' | 'pqs' | 'derived';
   readonly name: string;
+  readonly comment: string | null;
   readonly columns: readonly RelationColumn[];
   /** Subject of the view; only for schema typed. */
   readonly subject: RelationSubject | undefined;
 }
 
 export interface Relations {
-  /** Ordered by schema and name. Relations that are internal to schema pqs are excluded. */
+  /**
+   * Ordered by schema and name. Relations that are internal to schema pqs are excluded, and so are views of schema
+   * derived that the role may not read.
+   */
   readonly relations: readonly StoredRelation[];
   /** Whether contents were ever redacted. */
   readonly redacted: boolean;
 }
 
 const columns = `
-  select n.nspname::text as schema, c.relname::text as name,
-         json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod)) order by a.attnum) as columns
+  select n.nspname::text as schema, c.relname::text as name, obj_description(c.oid, 'pg_class') as comment,
+         json_agg(json_build_object('name', a.attname, 'type', format_type(a.atttypid, a.atttypmod),
+                                    'comment', col_description(c.oid, a.attnum)) order by a.attnum) as columns
     from pg_class c
     join pg_namespace n on n.oid = c.relnamespace
     join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
    where n.nspname = any ($1) and c.relkind = 'v' and c.relname !~ '^__'
-   group by n.nspname, c.relname
+     and (n.nspname <> $2 or has_table_privilege(c.oid, 'select'))
+   group by n.nspname, c.relname, c.oid
    order by n.nspname collate "C", c.relname collate "C"`;
 
 const subjects = `
@@ -67,14 +74,19 @@ const subjects = `
 /** Reads the relations in one snapshot. @throws IndexerError STORE_ errors */
 export function readRelations(database: Database): Promise<Relations> {
   const { explore, typed: typedSchema, pqs } = readSchemas(database.schema);
+  const derived = derivedSchema(database.schema);
   const roles = new Map<string, StoredRelation['role']>([
     [explore, 'explore'],
     [typedSchema, 'typed'],
     [pqs, 'pqs'],
+    [derived, 'derived'],
   ]);
   return database.transaction(async (client) => {
     await client.query('set transaction isolation level repeatable read, read only');
-    const columnRows = await client.query<Omit<StoredRelation, 'role' | 'subject'>>(columns, [[...roles.keys()]]);
+    const columnRows = await client.query<Omit<StoredRelation, 'role' | 'subject'>>(columns, [
+      [...roles.keys()],
+      derived,
+    ]);
     const subjectRows = await client.query<RelationSubject & { readonly name: string }>(subjects);
     const redactions = await client.query<{ any: boolean }>('select exists (select from redactions) as any');
     const subjectsByView = new Map(subjectRows.rows.map(({ name, ...subject }) => [name, subject]));

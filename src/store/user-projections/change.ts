@@ -283,6 +283,8 @@ async function createView(
   const options = (rows[0]?.version ?? 0) < 150_000 ? '' : ' with (security_invoker = true)';
   const sqlName = derivedName(storage, view);
   await client.query(`create or replace view ${sqlName}${options} as ${[...stored, computed].join(' union all ')}`);
+  // A replaced view keeps its comment, which may be one of the user.
+  if (isReplaced) return;
   await client.query(
     `comment on view ${sqlName} is 'Projection that a user added; see ledger-indexer projection list.'`,
   );
