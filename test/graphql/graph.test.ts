@@ -5,7 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
 import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
-import { exploreEntities, typedEntities, type Entity } from '../../src/store/graphql/relations.ts';
+import { derivedRelations, exploreEntities, typedEntities, type Entity } from '../../src/store/graphql/relations.ts';
 import type { ReadView } from '../../src/store/graphql/read-side.ts';
 import { smartTags } from '../../src/store/graphql/smart-tags.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
@@ -27,7 +27,7 @@ const functions = [
 ];
 
 function graph(...views: readonly ReadView[]): Graph {
-  return graphOf({ schemas, views, functions });
+  return graphOf({ schemas, views, functions, hidden: [] });
 }
 
 const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));
@@ -46,6 +46,26 @@ describe('key and relation table', () => {
       }
     }
     expect(edgeTargets.filter((edgeName, index) => edgeTargets.indexOf(edgeName) !== index)).toEqual([]);
+  });
+});
+
+describe('relations of a projection of a user', () => {
+  const fields = (columns: Readonly<Record<string, string>>): readonly string[] =>
+    derivedRelations(new Map(Object.entries(columns))).map(({ field, columns: own }) => `${field}(${own.join(',')})`);
+
+  it('follow from the names and types of its columns', () => {
+    const created = { offset: 'bigint', contract_id: 'text', created_at_offset: 'bigint' };
+    expect(fields(created)).toEqual(['update(offset)', 'contract(contract_id,created_at_offset)']);
+    expect(fields({ ...created, contract_created_at_offset: 'bigint' })).toEqual(fields(created));
+    expect(fields({ offset: 'bigint', package_id: 'text', module_name: 'text', entity_name: 'text' })).toEqual([
+      'update(offset)',
+      'template(package_id,module_name,entity_name)',
+    ]);
+  });
+
+  it('are omitted for other types, and for a column of the same name', () => {
+    expect(fields({ offset: 'bigint', node_id: 'text' })).toEqual(['update(offset)']);
+    expect(fields({ offset: 'bigint', node_id: 'integer', update: 'text' })).toEqual(['exercise(offset,node_id)']);
   });
 });
 

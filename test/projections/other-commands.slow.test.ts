@@ -1,13 +1,16 @@
-/** Other commands know the projections that users add: `status --sizes` and `codegen`. */
+/** Other commands know the projections that users add: `status --sizes`, `codegen` and `graphql`. */
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
+import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
 import type { SizeReport } from '../../src/cli/inspect/size-report.ts';
 import { statusCommand } from '../../src/cli/inspect/status.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
 import { compileErrors } from '../codegen/compiled.ts';
+import type { HasuraMetadata } from '../../src/store/graphql/hasura.ts';
+import type { SmartTags } from '../../src/store/graphql/smart-tags.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { needs } from '../support/skips/needs.ts';
@@ -110,5 +113,73 @@ describe('codegen', () => {
     expect(typeOf(types)).not.toBe('');
     expect(types).not.toContain("'derived.movements'");
     expect(await codegen(user.url)).toContain("'derived.movements'");
+  });
+});
+
+describe('graphql', () => {
+  const documentOf = async (url: string, format: '--hasura' | '--postgraphile'): Promise<unknown> => {
+    let text = '';
+    const write = (chunk: string): void => void (text += chunk);
+    await runCommand(graphqlCommand, [format], { DATABASE_URL: url }, { write });
+    return JSON.parse(text);
+  };
+  const tagsOf = async (url: string): Promise<SmartTags['config']> =>
+    ((await documentOf(url, '--postgraphile')) as SmartTags).config;
+
+  it('has the views with key and relations, without their tables', async () => {
+    const { class: classes } = await tagsOf(user.url);
+    expect(classes['derived.transfers']?.tags).toMatchObject({
+      name: 'derived_transfers',
+      unique: ['offset,node_id'],
+      foreignKey: [
+        expect.stringMatching(/^\(offset\) references explore\.updates \(offset\)\|@fieldName update\|/),
+        expect.stringMatching(/^\(offset, node_id\) references explore\.exercises .*\|@fieldName exercise\|/),
+      ],
+    });
+    expect(classes['derived.movements']?.tags['unique']).toBeUndefined();
+    expect(Object.keys(classes).filter((name) => name.startsWith('derived.'))).toEqual([
+      'derived.movements',
+      'derived.transfers',
+    ]);
+  });
+
+  it('has no key while a new version with another key is being stored', async () => {
+    await user.add(
+      'movements',
+      transfersSql.replace('t.node_id, ', ''),
+      '--key',
+      'sender,receiver,instrument_id,amount',
+    );
+    expect((await tagsOf(user.url)).class['derived.movements']?.tags['unique']).toBeUndefined();
+    await user.fill();
+    await user.projection('refill', 'movements');
+    await user.fill();
+    await user.projection('refill', 'movements');
+    expect((await tagsOf(user.url)).class['derived.movements']?.tags['unique']).toEqual([
+      'offset,sender,receiver,instrument_id,amount',
+    ]);
+    await user.fill();
+  });
+
+  it('tracks the views in Hasura, without the tables of versions', async () => {
+    const { sources } = (await documentOf(user.url, '--hasura')) as HasuraMetadata;
+    const tables = (sources[0]?.tables ?? []).filter(({ table }) => table.schema === 'derived');
+    expect(tables.map(({ table }) => table.name)).toEqual(['movements', 'transfers']);
+    const [, transfers] = tables;
+    expect(transfers?.configuration.custom_name).toBe('derived_transfers');
+    expect(transfers?.object_relationships.map(({ name }) => name)).toEqual(['update', 'exercise']);
+    const edge = await query(
+      user.url,
+      `select count(*)::int as rows, count(u."offset")::int as met from derived.transfers t left join explore.updates u using ("offset")`,
+    );
+    expect(edge[0]?.['met']).toBe(edge[0]?.['rows']);
+  });
+
+  it('hides views that the role may not read', needs(limitsSkipReason), async () => {
+    const { class: classes } = await tagsOf(limitedUrl);
+    expect(classes['derived.transfers']?.tags['name']).toBe('derived_transfers');
+    expect(classes['derived.movements']?.tags).toEqual({ behavior: ['-*'] });
+    const { sources } = (await documentOf(limitedUrl, '--hasura')) as HasuraMetadata;
+    expect(sources[0]?.tables.map(({ table }) => `${table.schema}.${table.name}`)).not.toContain('derived.movements');
   });
 });

@@ -5,6 +5,7 @@ import { makePgService } from 'postgraphile/adaptors/pg';
 import { PostGraphileAmberPreset } from 'postgraphile/presets/amber';
 import { pgSmartTagsFromFile } from 'postgraphile/utils';
 import { PostGraphileConnectionFilterPreset } from 'postgraphile-plugin-connection-filter';
+import { derivedPlugin } from './derived.mjs';
 import { maskError } from './errors.mjs';
 import { LimitsPlugin } from './limits.mjs';
 import { OverloadsPlugin } from './overloads.mjs';
@@ -26,6 +27,8 @@ const {
 
 const prefix = POSTGRES_SCHEMA === 'ledger' ? '' : `${POSTGRES_SCHEMA}_`;
 const schemas = [`${prefix}explore`, `${prefix}typed`];
+/** Schema of projections that users added. */
+const derived = `${prefix}derived`;
 const tagsFile = `${GRAPHQL_TAGS_FILE.startsWith('/') ? '' : `${process.cwd()}/`}${GRAPHQL_TAGS_FILE}`;
 
 /** Operators that indexes and the planner support: no patterns, which would read everything. */
@@ -46,6 +49,7 @@ export default {
   plugins: [
     pgSmartTagsFromFile(tagsFile),
     OverloadsPlugin,
+    derivedPlugin(derived),
     LimitsPlugin,
     selectionsPlugin(Number(GRAPHQL_MAX_SELECTIONS)),
   ],
@@ -54,7 +58,7 @@ export default {
   pgServices: [
     makePgService({
       connectionString: DATABASE_URL,
-      schemas,
+      schemas: [...schemas, derived],
       pubsub: false,
       poolConfig: { max: Number(GRAPHQL_MAX_CONNECTIONS), application_name: 'ledger-indexer graphql' },
     }),

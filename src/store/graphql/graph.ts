@@ -2,6 +2,7 @@
  * Combines the table of keys and relations with the views that a database has. The result refers only to views that
  * exist. Pure.
  */
+import { derivedSchema } from '../connection/read-schemas.ts';
 import { exploreEntities, exploreFunctions, typedEntities, type Entity, type ViewRelation } from './relations.ts';
 import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
 
@@ -10,11 +11,13 @@ export interface Node {
   readonly schema: string;
   readonly view: string;
   /**
-   * Name for clients, in snake case: the name of the view; typed views have the prefix `typed_`. The names are also
-   * unique in camel case.
+   * Name for clients, in snake case: the name of the view; typed views have the prefix `typed_`, and projections of
+   * users `derived_`. The names are also unique in camel case.
    */
   readonly name: string;
   readonly keys: readonly (readonly string[])[];
+  /** Whether columns of the keys may be null, so that no key is the primary one. */
+  readonly mayHaveNulls: boolean;
   readonly edges: readonly Edge[];
 }
 
@@ -32,6 +35,8 @@ export interface Edge {
 export interface Graph {
   readonly nodes: readonly Node[];
   readonly functions: readonly GraphFunction[];
+  /** Views that the role may not read. */
+  readonly hidden: readonly { readonly schema: string; readonly view: string }[];
 }
 
 export interface GraphFunction {
@@ -43,7 +48,7 @@ export interface GraphFunction {
   readonly returns: string | null;
 }
 
-export function graphOf({ schemas, views, functions }: ReadSide): Graph {
+export function graphOf({ schemas, views, functions, hidden }: ReadSide): Graph {
   const names = new NodeNames();
   const storedViews = new Set(views.filter(({ kind }) => kind === 'explore').map(({ name }) => name));
   return {
@@ -53,6 +58,7 @@ export function graphOf({ schemas, views, functions }: ReadSide): Graph {
       schema: schemas.explore,
       isShown: exploreFunctions.includes(readFunction.name),
     })),
+    hidden: hidden.map((view) => ({ schema: derivedSchema(schemas.storage), view })),
   };
 }
 
@@ -64,6 +70,7 @@ function nodeOf(view: ReadView, explore: string, storedViews: ReadonlySet<string
     view: view.name,
     name: names.of(view),
     keys: keyColumns,
+    mayHaveNulls: view.kind === 'derived',
     edges: relations
       .filter(({ to }) => storedViews.has(to))
       .map((relation) => edgeOf(view, relation, keyColumns, explore)),
@@ -72,8 +79,9 @@ function nodeOf(view: ReadView, explore: string, storedViews: ReadonlySet<string
 
 const unknownEntity: Entity = { keys: [], relations: [] };
 
-function entityOf({ kind, name }: ReadView): Entity {
-  return kind === 'explore' ? (exploreEntities[name] ?? unknownEntity) : typedEntities[kind];
+function entityOf({ kind, name, entity }: ReadView): Entity {
+  if (kind === 'explore' || kind === 'derived') return entity ?? exploreEntities[name] ?? unknownEntity;
+  return typedEntities[kind];
 }
 
 function edgeOf(view: ReadView, relation: ViewRelation, keys: Node['keys'], explore: string): Edge {
@@ -98,7 +106,7 @@ class NodeNames {
   readonly #taken = new Set<string>();
 
   of({ kind, name }: ReadView): string {
-    const baseName = kind === 'explore' ? name : `typed_${name}`;
+    const baseName = kind === 'explore' ? name : kind === 'derived' ? `derived_${name}` : `typed_${name}`;
     for (let number = 1; ; number += 1) {
       const candidate = number === 1 ? baseName : `${baseName}_${String(number)}`;
       const normalizedName = candidate.replaceAll('_', '').replace(/s$/, '');

@@ -6,17 +6,21 @@ import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
 import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import type { ViewKind } from '../typed/subjects.ts';
+import { readDerivedViews, readHiddenViews } from './derived-views.ts';
+import type { Entity } from './relations.ts';
 
 export interface ReadView {
   readonly schema: string;
   readonly name: string;
-  readonly kind: 'explore' | 'history' | ViewKind;
+  readonly kind: 'explore' | 'derived' | 'history' | ViewKind;
   readonly columns: readonly string[];
   /**
    * Columns that were created from fields. They keep their names even if a column common to all views of the kind has
    * the same name.
    */
   readonly fields: ReadonlySet<string>;
+  /** Keys and relations of a projection that a user added. */
+  readonly entity?: Entity;
 }
 
 /** All functions of one name in schema explore (overloads). */
@@ -33,18 +37,27 @@ export interface ReadFunction {
 
 export interface ReadSide {
   readonly schemas: ReadSchemas;
-  /** Ordered by schema and name, so that the order is always the same. */
+  /** Ordered by schema and name, those of users last, so that the order is always the same. */
   readonly views: readonly ReadView[];
   readonly functions: readonly ReadFunction[];
+  /** Names of views of schema `derived` that the role may not read. */
+  readonly hidden: readonly string[];
 }
 
 export async function readReadSide(database: Database): Promise<ReadSide> {
   const schemas = readSchemas(database.schema);
-  return database.withClient(async (client) => ({
-    schemas,
-    views: await readViews(client, schemas),
-    functions: await readGraphFunctions(client, schemas.explore),
-  }));
+  return database.withClient(async (client) => {
+    const derivedViews = await readDerivedViews(client, database.schema);
+    return {
+      schemas,
+      views: [
+        ...(await readViews(client, schemas)),
+        ...derivedViews.map((view): ReadView => ({ ...view, kind: 'derived', fields: new Set() })),
+      ],
+      functions: await readGraphFunctions(client, schemas.explore),
+      hidden: await readHiddenViews(client, database.schema),
+    };
+  });
 }
 
 async function readViews(

@@ -199,6 +199,37 @@ export const typedEntities: Readonly<Record<ViewKind | 'history', Entity>> = {
   },
 };
 
+/** Relations of a projection that a user added, if it has their columns. */
+const possibleRelations: readonly ViewRelation[] = [
+  updateRelation(undefined, seeded),
+  { ...exerciseRelation(), mayMiss: 'a node may be a create' },
+  contractRelation(),
+  contractRelation(undefined, ['contract_id', 'contract_created_at_offset']),
+  templateRelation(),
+];
+
+/** Types of their columns. A relation needs the same types on both sides. */
+const relationTypes: Readonly<Record<string, string>> = {
+  offset: 'bigint',
+  created_at_offset: 'bigint',
+  contract_created_at_offset: 'bigint',
+  node_id: 'integer',
+};
+
+/**
+ * Relations of a projection that a user added. No relation leads back, because a view that is being stored computes all
+ * of its rows for each question. A column with the name of a relation replaces it.
+ * @param columns types by name
+ */
+export function derivedRelations(columns: ReadonlyMap<string, string>): readonly ViewRelation[] {
+  const relations = possibleRelations.filter(
+    (relation) =>
+      !columns.has(relation.field) &&
+      relation.columns.every((name) => columns.get(name) === (relationTypes[name] ?? 'text')),
+  );
+  return relations.filter(({ field }, index) => relations.findIndex((other) => other.field === field) === index);
+}
+
 /**
  * Functions of schema explore that readers call. All other functions of the schema are used only by these functions and
  * by the views. `wait_for_offset` is for reading your own writes: it waits until they are stored.

@@ -31,11 +31,14 @@ const hiddenBehavior = ['-queryField', '-mutationField', '-typeField', '-orderBy
 const forwardOnlyBehavior =
   '-singularRelation:resource:single -manyRelation:resource:list -manyRelation:resource:connection';
 
-export function smartTags({ nodes, functions }: Graph): SmartTags {
+export function smartTags({ nodes, functions, hidden }: Graph): SmartTags {
   return {
     version: 1,
     config: {
-      class: Object.fromEntries(nodes.map((node) => [path(node.schema, node.view), { tags: tagsOf(node) }])),
+      class: Object.fromEntries([
+        ...nodes.map((node) => [path(node.schema, node.view), { tags: tagsOf(node) }] as const),
+        ...hidden.map(({ schema, view }) => [path(schema, view), { tags: { behavior: ['-*'] } }] as const),
+      ]),
       procedure: Object.fromEntries(
         functions.map(({ schema, name, isShown: isVisible }) => [
           path(schema, name),
@@ -48,7 +51,9 @@ export function smartTags({ nodes, functions }: Graph): SmartTags {
   };
 }
 
-function tagsOf({ name, keys: [primary, ...otherKeys], edges }: Node): TagEntry['tags'] {
+function tagsOf({ name, keys, mayHaveNulls, edges }: Node): TagEntry['tags'] {
+  const primary = mayHaveNulls ? undefined : keys[0];
+  const otherKeys = keys.filter((key) => key !== primary);
   return {
     name,
     behavior: viewBehavior,
