@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
-import { transfersSql, UserWorld } from '../projections/user-world.ts';
+import { transfersSql, UserWorld } from '../projections/users/world.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
 import { needs } from '../support/skips/needs.ts';

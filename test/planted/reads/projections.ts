@@ -4,7 +4,7 @@ import type { PlantedArea } from '../planted.ts';
 const migration = 'migrations/0015_projections.sql';
 const fill = 'src/store/projections/fill.ts';
 const test = 'projections/changed-history.long.test.ts';
-const userTest = 'projections/user-projections.slow.test.ts';
+const userTest = 'projections/users/projections.slow.test.ts';
 
 export const projections: PlantedArea = {
   name: 'projections',
@@ -147,14 +147,14 @@ export const projections: PlantedArea = {
       file: 'src/store/projections/read-rows.ts',
       line: 'set local transaction_read_only = on; ',
       instead: '',
-      test: 'projections/hostile-selects.slow.test.ts',
+      test: 'projections/users/hostile-selects.slow.test.ts',
     },
     {
       name: 'limited readers see the stored rows of users',
       file: 'migrations/read/47_projections.sql',
       line: 'return exists (select from :storage.projections p where p.view_name is not null);',
       instead: 'return true;',
-      test: 'projections/user-rights.slow.test.ts',
+      test: 'projections/users/rights.slow.test.ts',
     },
   ],
 };

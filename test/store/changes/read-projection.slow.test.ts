@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Change, ChangesRequest } from '../../../src/model/push/changes.ts';
 import { readChanges } from '../../../src/store/changes/read-changes.ts';
-import { contentsSql, UserWorld } from '../../projections/user-world.ts';
+import { contentsSql, UserWorld } from '../../projections/users/world.ts';
 import { withDatabase } from '../../projections/projected.ts';
 import { query } from '../../support/database.ts';
 

@@ -1,12 +1,12 @@
 /** A projection of a user that fails, is slow or has many outdated rows does not delay the stream and other projections. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Database } from '../../src/store/connection/database.ts';
-import { ProjectionJob } from '../../src/store/projections/projection-job.ts';
-import { stopClock } from '../support/chance/clock.ts';
-import { query } from '../support/database.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { withDatabase } from './projected.ts';
-import { contentsSql, transfersSql, UserWorld } from './user-world.ts';
+import type { Database } from '../../../src/store/connection/database.ts';
+import { ProjectionJob } from '../../../src/store/projections/projection-job.ts';
+import { stopClock } from '../../support/chance/clock.ts';
+import { query } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { withDatabase } from '../projected.ts';
+import { contentsSql, transfersSql, UserWorld } from './world.ts';
 
 const env = { LEDGER_INTERFACES: 'tokens', INDEXER_START: 'genesis' };
 let user: UserWorld;

@@ -4,15 +4,15 @@
  */
 import { Client } from 'pg';
 import { describe, expect, it } from 'vitest';
-import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
-import type { Daemon } from '../e2e/runs/daemon.ts';
-import { query } from '../support/database.ts';
-import { pause, waitFor } from '../support/wait-for.ts';
+import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import type { Daemon } from '../../e2e/runs/daemon.ts';
+import { query } from '../../support/database.ts';
+import { pause, waitFor } from '../../support/wait-for.ts';
 import { compareWithTexts } from './independent-rows.ts';
-import { historyChanges, killRepeatedly, type Change } from './kill-campaign.ts';
-import { contentsSql, transfersSql, UserWorld } from './user-world.ts';
+import { historyChanges, killRepeatedly, type Change } from '../kill-campaign.ts';
+import { contentsSql, transfersSql, UserWorld } from './world.ts';
 
-/** Number of SIGKILLs. `PROJECTION_KILLS=50 npx vitest run test/projections/user-kills.slow.test.ts` runs more. */
+/** Number of SIGKILLs. `PROJECTION_KILLS=50 npx vitest run test/projections/users/kills.slow.test.ts` runs more. */
 const kills = Number(process.env['PROJECTION_KILLS'] ?? 5);
 /** Parties of the first filter, and how many each extension adds. */
 const partiesPerExtension = 4;

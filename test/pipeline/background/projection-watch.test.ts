@@ -1,10 +1,10 @@
 /** The pauses after the steps of projections: others do not wait for a slow range of a user's projection. */
 import { expect, it } from 'vitest';
-import { projecting$ } from '../../src/pipeline/background/projection-watch.ts';
-import type { ProjectionStep } from '../../src/pipeline/ports/observer.ts';
-import { stopClock } from '../support/chance/clock.ts';
-import { deferred } from '../support/deferred.ts';
-import { Reports } from './memory-parts.ts';
+import { projecting$ } from '../../../src/pipeline/background/projection-watch.ts';
+import type { ProjectionStep } from '../../../src/pipeline/ports/observer.ts';
+import { stopClock } from '../../support/chance/clock.ts';
+import { deferred } from '../../support/deferred.ts';
+import { Reports } from '../memory-parts.ts';
 
 it('continues at once after a slow range, also while the stream is busy', async () => {
   const clock = stopClock();

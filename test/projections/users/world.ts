@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { projectionCommand } from '../../src/cli/projections/projection.ts';
-import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
-import { ProjectionJob } from '../../src/store/projections/projection-job.ts';
-import { HistoryWorld } from '../history/history-run.ts';
-import { query } from '../support/database.ts';
-import { runCommand } from '../support/run-command.ts';
-import { turnJitOff, withDatabase } from './projected.ts';
+import { projectionCommand } from '../../../src/cli/projections/projection.ts';
+import { grantReaderCommand } from '../../../src/cli/roles/grant-reader.ts';
+import { ProjectionJob } from '../../../src/store/projections/projection-job.ts';
+import { HistoryWorld } from '../../history/history-run.ts';
+import { query } from '../../support/database.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { turnJitOff, withDatabase } from '../projected.ts';
 
 /** Rows of transfers, from the view over a built-in projection. */
 export const transfersSql = `-- transfers by sender

@@ -1,15 +1,15 @@
 /** Projections that users add: stored rows of a SELECT equal its computed rows, through every change of history. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { pruneCommand } from '../../src/cli/maintain/prune.ts';
-import { fillNextAsReader } from '../../src/store/projections/fill-user.ts';
-import { removeOutdated } from '../../src/store/projections/fill.ts';
-import { userProjections } from '../../src/store/projections/user-versions.ts';
-import { query } from '../support/database.ts';
-import { runCommand } from '../support/run-command.ts';
-import { waitFor } from '../support/wait-for.ts';
-import { runVerify } from '../verify/verify-run.ts';
-import { withDatabase } from './projected.ts';
-import { contentsSql, transfersSql, UserWorld } from './user-world.ts';
+import { pruneCommand } from '../../../src/cli/maintain/prune.ts';
+import { fillNextAsReader } from '../../../src/store/projections/fill-user.ts';
+import { removeOutdated } from '../../../src/store/projections/fill.ts';
+import { userProjections } from '../../../src/store/projections/user-versions.ts';
+import { query } from '../../support/database.ts';
+import { runCommand } from '../../support/run-command.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { runVerify } from '../../verify/verify-run.ts';
+import { withDatabase } from '../projected.ts';
+import { contentsSql, transfersSql, UserWorld } from './world.ts';
 
 let user: UserWorld;
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 /** Hostile SELECTs of users are refused, and change nothing even if they are not. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { query } from '../support/database.ts';
+import { query } from '../../support/database.ts';
 import { hostileObjects, hostileSelects } from './hostile-selects.ts';
-import { transfersSql, UserWorld } from './user-world.ts';
+import { transfersSql, UserWorld } from './world.ts';
 
 let user: UserWorld;
 beforeAll(async () => {
