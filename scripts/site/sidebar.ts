@@ -141,6 +141,7 @@ export const groups: readonly Group[] = [
       ['Storage tables', 'reference/storage-tables.md'],
       ['GraphQL names', 'reference/graphql-names.md'],
       ['/changes', 'reference/changes-api.md'],
+      ['Filters', 'reference/filters.md'],
       ['Webhook deliveries', 'reference/webhooks-api.md'],
       ['Library', 'reference/library.md'],
       ['Parquet format', 'reference/parquet-format.md'],

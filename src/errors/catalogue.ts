@@ -9,6 +9,7 @@ import { ledgerCodes } from './ledger-codes.ts';
 import { storeCodes } from './store-codes.ts';
 import { streamCodes } from './stream-codes.ts';
 import { readerTokenCodes } from './reader-token-codes.ts';
+import { requestCodes } from './request-codes.ts';
 import { webhookCodes } from './webhook-codes.ts';
 
 const allCodes = {
@@ -18,6 +19,7 @@ const allCodes = {
   ...commandCodes,
   ...embeddedCodes,
   ...readerTokenCodes,
+  ...requestCodes,
   ...webhookCodes,
 };
 
