@@ -7,6 +7,8 @@ import { commands } from '../dist/cli/commands.js';
 import { verbs } from '../dist/cli/ledger/verbs.js';
 import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
+import { apiRoutesMarkdown } from '../dist/observe/api/routes-table.js';
+import { storedRoutes } from '../dist/store/api/routes.js';
 import { relationsMarkdown } from '../dist/store/graphql/relations-table.js';
 
 put('docs/reference/configuration.md', 'configuration', configMarkdown());
@@ -15,6 +17,7 @@ put('docs/reference/commands.md', 'commands', commandIndex(commands));
 for (const page of Object.keys(commandPages)) {
   put(`docs/reference/commands/${page}.md`, 'commands', commandSections(commands, page, verbs));
 }
+put('docs/reference/api.md', 'routes', apiRoutesMarkdown(storedRoutes));
 put('docs/reference/graphql-names.md', 'relations', relationsMarkdown());
 put('docs/how-to/secure/roles.md', 'least-roles', leastRolesMarkdown());
 

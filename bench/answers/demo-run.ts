@@ -20,10 +20,14 @@ export interface DemoPlan {
   readonly projections: ProjectionSetting;
   /** Updates per second after the month; default: as fast as the indexer stores them. */
   readonly pace?: number;
+  /** Whether the indexer serves `/api`. */
+  readonly api?: boolean;
 }
 
 export interface DemoRun {
   readonly indexer: Child;
+  /** Base URL of the HTTP endpoints of the indexer. */
+  readonly httpUrl: string;
   /** The ledger before its traffic begins. */
   readonly month: LedgerLength;
   /** Resolves to the next message of the ledger of a kind, or to the one that has already arrived. */
@@ -35,7 +39,10 @@ export interface DemoRun {
 }
 
 /** Starts both, with a migrated database. */
-export async function startDemo(databaseUrl: string, { updates, projections, pace }: DemoPlan): Promise<DemoRun> {
+export async function startDemo(
+  databaseUrl: string,
+  { updates, projections, pace, api = false }: DemoPlan,
+): Promise<DemoRun> {
   printStatus(`generating the month before ${String(updates)} updates`);
   const plan: LedgerPlan = { updates, startAtMs: startOfTraffic(updates, Date.now()), pace };
   const ledger = startChild({
@@ -46,16 +53,23 @@ export async function startDemo(databaseUrl: string, { updates, projections, pac
   const message = messagesOf<LedgerMessage>(ledger);
   const { url: ledgerUrl, month } = await message('listening');
   const port = String(await freePort());
-  const env = { LEDGER_INTERFACES: demoInterfaces, INDEXER_PROJECTIONS: projections, INDEXER_HTTP_PORT: port };
+  const env = {
+    LEDGER_INTERFACES: demoInterfaces,
+    INDEXER_PROJECTIONS: projections,
+    INDEXER_HTTP_PORT: port,
+    INDEXER_API: String(api),
+  };
+  const httpUrl = `http://127.0.0.1:${port}`;
   const indexer = startIndexerProcess({ variant: { name: 'demo', env }, ledgerUrl, databaseUrl, start: 'genesis' });
   return {
     indexer,
+    httpUrl,
     month,
     message,
     send: (sent) => {
       if (ledger.process.connected) ledger.process.send(sent);
     },
-    projectionSeconds: () => projectionSeconds(`http://127.0.0.1:${port}/metrics`),
+    projectionSeconds: () => projectionSeconds(`${httpUrl}/metrics`),
     stop: async () => {
       await indexer.stop();
       await ledger.stop();

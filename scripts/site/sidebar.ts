@@ -92,6 +92,7 @@ export const groups: readonly Group[] = [
   {
     text: 'How-to: integrate',
     pages: [
+      ['Query over HTTP', 'how-to/integrate/http-api.md'],
       ['Change feed', 'how-to/integrate/change-feed.md'],
       ['Webhooks', 'how-to/integrate/webhooks.md'],
       ['TypeScript', 'how-to/integrate/typescript.md'],
@@ -140,6 +141,7 @@ export const groups: readonly Group[] = [
       ['PQS functions', 'reference/pqs-functions.md'],
       ['Storage tables', 'reference/storage-tables.md'],
       ['GraphQL names', 'reference/graphql-names.md'],
+      ['/api', 'reference/api.md'],
       ['/changes', 'reference/changes-api.md'],
       ['Filters', 'reference/filters.md'],
       ['Webhook deliveries', 'reference/webhooks-api.md'],

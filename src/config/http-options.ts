@@ -1,5 +1,5 @@
 /** Options of the HTTP endpoints. */
-import { indexer, integer, listType, patternType, withDefault } from './option.ts';
+import { boolean, indexer, integer, listType, patternType, withDefault } from './option.ts';
 
 export const httpOptions = {
   httpHost: withDefault(
@@ -35,7 +35,7 @@ export const httpOptions = {
   corsOrigins: withDefault(
     indexer(
       'INDEXER_CORS_ORIGINS',
-      'Web origins that may read `/changes` and `/wait` in a browser, as `https://app.example`, separated by commas.',
+      'Web origins that may read `/changes`, `/api` and `/wait` in a browser, as `https://app.example`, separated by commas.',
       { unset: 'none' },
     ),
     listType(
@@ -46,6 +46,14 @@ export const httpOptions = {
       ),
     ),
     '',
+  ),
+  api: withDefault(
+    indexer(
+      'INDEXER_API',
+      'Serve `/api`, which answers queries over HTTP to this machine and to clients with a token. It uses up to 4 more connections to Postgres.',
+    ),
+    boolean,
+    'false',
   ),
   changesMaxClients: withDefault(
     indexer('INDEXER_CHANGES_MAX_CLIENTS', 'Concurrent clients of `/changes`, at most. Each holds a socket.'),

@@ -1,13 +1,11 @@
 /** `/changes` of one process: its database connections, and the clients that it serves. */
-import type { IncomingMessage } from 'node:http';
 import type { Config } from '../config/config.ts';
 import { ChangePages } from '../observe/changes/change-pages.ts';
 import { ChangeStream } from '../observe/changes/change-stream.ts';
 import { FairQueue } from '../observe/changes/turns.ts';
 import { CheckpointWaiters } from '../observe/health/checkpoint-waiters.ts';
-import { ChangesAnswers, localReader, type Reader } from '../observe/http/changes-endpoint.ts';
-import { isNamedOrigin } from '../observe/http/cors.ts';
-import { remoteCallerReason, foreignOriginReason } from '../observe/http/local-caller.ts';
+import { ChangesAnswers } from '../observe/http/changes-endpoint.ts';
+import { readerOf } from '../observe/http/readers.ts';
 import type { TokenCallers } from '../observe/http/token-callers.ts';
 import type { ChangesFacts } from '../observe/metrics/metrics.ts';
 import type { PollIntervals } from '../config/pace.ts';
@@ -60,24 +58,4 @@ export function openChangeServer(
     reached: (checkpoint) => waiters.reached(checkpoint),
     stopping: () => waiters.close(),
   };
-}
-
-/**
- * A client with a valid token is served from any address, and one with an invalid token from none. A client without a
- * token has to be on this machine, and must not be a page of another site.
- */
-async function readerOf(request: IncomingMessage, callers: TokenCallers, origins: readonly string[]): Promise<Reader> {
-  const caller = await callers.check(request);
-  if (caller === undefined) {
-    const reason =
-      remoteCallerReason(request) ?? (isNamedOrigin(request, origins) ? undefined : foreignOriginReason(request));
-    return reason === undefined
-      ? { role: null, reader: localReader }
-      : { refused: 403, reason: `${reason}; from other machines, send a token` };
-  }
-  if ('status' in caller) return { refused: caller.status, reason: caller.error };
-  const { watch } = caller;
-  if ('token' in caller) return { role: caller.token.role, reader: caller.token.id, watch };
-  const { user, rights } = caller.node;
-  return { role: caller.role, rights, reader: `node ${user}`, watch };
 }

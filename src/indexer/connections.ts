@@ -12,6 +12,8 @@ export const extraConnections = 3;
 export const pageConnections = 2;
 /** For reader tokens and the status page, so that no slow read delays a login. */
 const lookupConnections = 1;
+/** For reads of `/api`. */
+export const apiConnections = 4;
 const lockConnections = 1;
 /** For filling projections. */
 export const projectionConnections = 1;
@@ -38,19 +40,21 @@ export interface ConnectionNeeds {
 /** Maximum number of connections of an indexer with this configuration, without those of the query page. */
 export function connectionNeeds({ indexer }: Pick<Config, 'indexer'>): ConnectionNeeds {
   const projections = indexer.projections === 'off' ? 0 : projectionConnections;
+  const api = indexer.api ? apiConnections : 0;
   const steadyConnections =
     indexer.writeConcurrency +
     extraConnections +
     lockConnections +
     2 * pageConnections +
     lookupConnections +
-    projections;
+    projections +
+    api;
   const jobs = Object.values(jobConnections).reduce((sum, { stream, staging }) => sum + stream + staging, 0);
   return { always: steadyConnections, withJobs: steadyConnections + jobs };
 }
 
 /**
- * Statement timeout of pages, milliseconds. A page has at most a thousand updates. A role whose row security takes
+ * Statement timeout of pages and of `/api`, milliseconds. A page has at most a thousand updates. A role whose row security takes
  * longer gets an error.
  */
 const pageStatementMs = 10_000;
@@ -65,6 +69,8 @@ export interface ReadPools {
   readonly pages: Database;
   /** For reader tokens and the status page. */
   readonly lookups: Database;
+  /** For `/api`. */
+  readonly api: Database;
 }
 
 /** Opens the pools; each connects at its first read. */
@@ -82,6 +88,12 @@ export function openReadPools({ database: { schema, urlFile } }: Config, url: st
       applicationName: 'ledger-indexer lookups',
       statementTimeoutMs: lookupStatementMs,
       maxConnections: lookupConnections,
+    }),
+    api: openDatabase({
+      ...sharedOptions,
+      applicationName: 'ledger-indexer api',
+      statementTimeoutMs: pageStatementMs,
+      maxConnections: apiConnections,
     }),
   };
 }

@@ -19,6 +19,7 @@ import type { Logger, Logging } from '../observe/log/logger.ts';
 import { noticeReport } from '../observe/log/notice-report.ts';
 import { reportUnknownParties } from '../observe/log/party-report.ts';
 import {
+  countApiRequest,
   countRequest,
   createMetrics,
   type Metrics,
@@ -37,6 +38,7 @@ import { WriterCandidate, writerSessionName } from '../store/lock/writer-lock.ts
 import { readRecentFacts } from '../store/reads/recent-facts.ts';
 import { readUpdateOutline } from '../store/reads/update-outline.ts';
 import { commit } from '../version.ts';
+import { openApi } from './api.ts';
 import { openChangeServer } from './changes.ts';
 import { extraConnections, openReadPools } from './connections.ts';
 import { type ConsoleParts, openConsole } from './console.ts';
@@ -124,7 +126,8 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
   const parts = pipelineParts(options, { ...pipelineResources, ...requestCounters(metrics, logger) });
   const { metricsMs } = pace;
   const statusOptions = { ...endpointsOf(config), metrics, metricsMs, ...verdictReaders(health), waiters, page };
-  const httpEndpoints = { console: console?.endpoint, overview, changes: changeServer.answers };
+  const api = apiOf(options, reads, { metrics, waiters });
+  const httpEndpoints = { console: console?.endpoint, overview, changes: changeServer.answers, api };
   const http = lifetime.own(await startHttpServer({ ...statusOptions, ...httpEndpoints }), (server) => server.close());
   const pipelineEnd = lifetime.own(runPipeline(parts), (pipelineRun, remainingMs) =>
     endWithin(remainingMs - closingMs, pipelineRun, stop),
@@ -152,7 +155,7 @@ async function start(options: IndexerOptions, lifetime: Lifetime): Promise<Index
 /** Opens the database pools of the HTTP endpoints. Each connects at its first request. */
 function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const { config, databaseUrl, pace = defaultPace, logging } = options;
-  const { pages, lookups } = openReadPools(config, databaseUrl);
+  const { pages, lookups, api } = openReadPools(config, databaseUrl);
   const access = openReaderTokens(lookups, pace, logging.logger);
   const node = nodeTokensOf(options, lookups);
   const callers = new TokenCallers(access.tokens, node?.access);
@@ -161,11 +164,21 @@ function openReads(options: IndexerOptions, lifetime: Lifetime) {
   const console = openConsole(options, callers, { lookups, pages });
   const overview = { callers, limitedRoles: access.limitedRoles };
   // Closed together, because a frozen server delays the close of each of them.
-  return lifetime.own({ access, overview, pages, pushed: changeServer, shown: pageDatabase, console }, async () => {
+  const opened = { access, callers, overview, pages, api, pushed: changeServer, shown: pageDatabase, console };
+  return lifetime.own(opened, async () => {
     access.close();
     node?.close();
-    await Promise.all([closeWithin500Ms(lookups), console?.close()]);
+    await Promise.all([closeWithin500Ms(lookups), closeWithin500Ms(api), console?.close()]);
   });
+}
+
+/** Undefined if `/api` is turned off. */
+function apiOf(
+  { config, version }: IndexerOptions,
+  { api, callers }: ReturnType<typeof openReads>,
+  { metrics, waiters }: { readonly metrics: Metrics; readonly waiters: CheckpointWaiters },
+) {
+  return openApi(config, api, callers, { waiters, version, onAnswer: (facts) => countApiRequest(metrics, facts) });
 }
 
 /** Undefined if tokens of the participant are not accepted. */

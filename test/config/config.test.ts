@@ -65,6 +65,7 @@ describe('loadConfig()', () => {
         httpAllowedHosts: [],
         httpPort: 7580,
         corsOrigins: [],
+        api: false,
         changesMaxClients: 1000,
         queryPage: true,
         queryPageUrl: undefined,

@@ -142,6 +142,7 @@ export const otherCommandTests: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
   ['docs/how-to/query/own-projections.md', 'test/docs/own-projections.slow.test.ts'],
+  ['docs/how-to/integrate/http-api.md', 'test/api/examples.slow.test.ts'],
 ]);
 
 /** The commands of a block without comments. Continued lines are joined. */

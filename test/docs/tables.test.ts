@@ -14,6 +14,8 @@ import { verbs } from '../../src/cli/ledger/verbs.ts';
 import { configMarkdown } from '../../src/config/config.ts';
 import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
+import { apiRoutesMarkdown } from '../../src/observe/api/routes-table.ts';
+import { storedRoutes } from '../../src/store/api/routes.ts';
 import { relationsMarkdown } from '../../src/store/graphql/relations-table.ts';
 import { root } from './pages.ts';
 
@@ -68,6 +70,10 @@ describe('command reference', () => {
   it.each(pages)('has the current sections in docs/reference/commands/%s.md (fix: npm run docs:generate)', (page) => {
     expect(textBetween(`docs/reference/commands/${page}.md`, 'commands')).toBe(commandSections(commands, page, verbs));
   });
+});
+
+it('docs/reference/api.md lists the routes (fix: npm run docs:generate)', () => {
+  expect(textBetween('docs/reference/api.md', 'routes')).toBe(apiRoutesMarkdown(storedRoutes));
 });
 
 it('docs/reference/graphql-names.md lists the relations (fix: npm run docs:generate)', () => {

@@ -13,6 +13,8 @@ import { WorkTimer } from '../../src/observe/figures/work-clock.ts';
 const names = [
   'indexer_access_token_expiry_timestamp_seconds',
   'indexer_access_token_renewals_total',
+  'indexer_api_request_seconds',
+  'indexer_api_requests_total',
   'indexer_backpressure_seconds_total',
   'indexer_batch_updates',
   'indexer_buffer_capacity',

@@ -111,6 +111,7 @@ describe('program under faults', () => {
     LEDGER_TOKEN: access,
     DATABASE_URL: urlWith(databasePassword),
     INDEXER_LOG_LEVEL: 'trace',
+    INDEXER_API: 'true',
   });
 
   function start(env: Readonly<Record<string, string>> = envOf()): Daemon {

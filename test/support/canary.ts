@@ -66,7 +66,9 @@ export class Canary {
     this.look(`${name}: output`, process.output());
     if (process.pid !== undefined) this.look(`${name}: command line`, commandLine(process.pid));
     const url = await process.http();
-    for (const path of ['/', '/metrics', '/status', '/readyz', '/livez', '/wait?offset=1&timeout=0']) {
+    // /api has contents, so only its description and its refusals are searched.
+    const api = ['/api', '/api/openapi.json', '/api/contracts?template=No.Such:Name', '/api/contracts?where=x'];
+    for (const path of ['/', '/metrics', '/status', '/readyz', '/livez', '/wait?offset=1&timeout=0', ...api]) {
       this.look(`${name}: ${path}`, await (await fetch(`${url}${path}`)).text());
     }
     this.look(`${name}: /events`, await firstEvents(url));

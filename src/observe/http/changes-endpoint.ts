@@ -8,39 +8,13 @@ import { partyId, partyIdExpected } from '../../config/party-id.ts';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
 import { maxNodeId, formatCursor, parseCursor } from '../../model/push/changes.ts';
-import type { NodeRights } from '../../model/push/node-rights.ts';
-import type { TokenEnd } from '../../reader-token.ts';
 import { sendError, sendCallerError } from './answers.ts';
 import { emptyNotes, streamNotesOf, type StreamNotes, type UnseenNameKind } from './changes-notes.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { ClientSlots } from './client-slots.ts';
-import type { NodeTokenEnd } from './node-tokens.ts';
+import { localReader, type AccessEnd, type Reader } from './readers.ts';
 import type { UnsentBytes } from './unsent.ts';
 import type { BegunStream, ChangeStream, StreamEnd, StreamRequest } from '../changes/change-stream.ts';
-
-/** Why the access of a caller ends. */
-export type AccessEnd = TokenEnd | NodeTokenEnd;
-
-/** The caller of a request: the role with whose rights it reads, or the reason why it is refused. */
-export type Reader =
-  | {
-      readonly role: string | null;
-      /** Set if the caller is a user of the participant, whose parties are not those of the role. */
-      readonly rights?: NodeRights;
-      /** Id of the token or of the user, or {@link localReader}. */
-      readonly reader: string;
-      /**
-       * Calls back once when access ends, and returns a function that stops the watch. Undefined if access never ends.
-       */
-      readonly watch?: (onEnd: (end: AccessEnd) => void) => () => void;
-    }
-  | { readonly refused: 401 | 403 | 503; readonly reason: string };
-
-/**
- * The name of all callers without a token. They count as one reader, and the number of their streams has no separate
- * limit.
- */
-export const localReader = '';
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;

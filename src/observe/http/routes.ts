@@ -44,7 +44,14 @@ export interface Route {
   readonly answer: (call: Call) => Promise<void> | void;
 }
 
-/** Sources of the responses. If the page, the console or the changes are missing, there are no routes for them. */
+/** Serves the paths of `/api`. */
+export interface ApiHandler {
+  answer(path: string, query: string, request: IncomingMessage, response: ServerResponse): Promise<void>;
+}
+
+/**
+ * Sources of the responses. If the page, the console, the changes or the API are missing, there are no routes for them.
+ */
 export interface RouteHandlers {
   readonly status: () => StatusDocument;
   readonly verdict: () => Verdict;
@@ -52,6 +59,7 @@ export interface RouteHandlers {
   readonly page?: StatusPage;
   readonly console?: ConsoleEndpoint | undefined;
   readonly changes?: ChangesAnswers | undefined;
+  readonly api?: ApiHandler | undefined;
   readonly exposition: Exposition;
   readonly unsent: UnsentBytes;
 }
@@ -60,12 +68,13 @@ const readMethods = ['GET', 'HEAD'];
 
 /** All routes, in the order in which a 404 lists them. */
 export function routesOf(handlers: RouteHandlers): readonly Route[] {
-  const { page, console, changes } = handlers;
+  const { page, console, changes, api } = handlers;
   return [
     ...(page === undefined ? [] : pageRoutes(page)),
     ...(console === undefined ? [] : consoleRoutes(console)),
     ...statusRoutes(handlers),
     ...(changes === undefined ? [] : [changesRoute(changes, handlers.unsent)]),
+    ...(api === undefined ? [] : apiRoutes(api)),
   ];
 }
 
@@ -140,6 +149,12 @@ function changesRoute(changes: ChangesAnswers, unsentBytes: UnsentBytes): Route 
     isShared: true,
     answer: ({ query, request, response }) => changes.answer(query, request, response, unsentBytes),
   };
+}
+
+/** Methods and bodies are checked by the endpoint, whose refusals are problem details. */
+function apiRoutes(api: ApiHandler): readonly Route[] {
+  const answer: Route['answer'] = ({ path, query, request, response }) => api.answer(path, query, request, response);
+  return ['/api', '/api/'].map((path) => ({ path, methods: undefined, isShared: true, answer }));
 }
 
 /** A caller with an unknown host name gets the status without the reason. */

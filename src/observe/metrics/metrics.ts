@@ -199,6 +199,15 @@ export function countRequest(
   metrics.httpSeconds.observe({ endpoint }, seconds);
 }
 
+/** Counts and times an answered request to `/api`. */
+export function countApiRequest(
+  metrics: Metrics,
+  { route, status, seconds }: { readonly route: string; readonly status: number; readonly seconds: number },
+): void {
+  metrics.apiRequests.inc({ route, status: String(status) });
+  metrics.apiSeconds.observe({ route }, seconds);
+}
+
 /** Times a completed query. */
 export function timeQuery(metrics: Metrics, op: string, seconds: number): void {
   metrics.querySeconds.observe({ op }, seconds);

@@ -3,7 +3,7 @@
  * parameters. A value that does not have the form of its type does not match; it is not an error.
  */
 import { escapeIdentifier } from 'pg';
-import type { Condition, Filter, Literal } from './filter.ts';
+import type { Condition, FieldPath, Filter, Literal } from './filter.ts';
 import type { DocumentKind } from './document-types.ts';
 import { findField, type ColumnKind, type FilterField, type FilterFields } from './fields.ts';
 import { filterError } from './tokens.ts';
@@ -33,7 +33,19 @@ export function compileFilter(filter: Filter, fields: FilterFields, place: Filte
   return { text, values: compiler.values };
 }
 
-/** What the values of a field are compared as. */
+/** A value to order rows by, as SQL of this type. It is null if the field is missing or has another form. */
+export interface CompiledOrder extends CompiledFilter {
+  readonly type: string;
+}
+
+/** Compiles a field to order rows by. A field of an unknown type is ordered as a text. @throws as `compileFilter` */
+export function compileOrder(field: FieldPath, fields: FilterFields, place: FilterPlace): CompiledOrder {
+  const compiler = new FilterCompiler(fields, place);
+  const { text, kind } = compiler.order(field);
+  return { text, type: sqlTypes[kind], values: compiler.values };
+}
+
+/** The kind as which the values of a field are compared. */
 type ComparedKind = 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'date';
 
 const sqlTypes: Readonly<Record<ComparedKind, string>> = {
@@ -47,7 +59,7 @@ const sqlTypes: Readonly<Record<ComparedKind, string>> = {
 
 const expectedValues: Readonly<Record<ComparedKind, string>> = {
   text: "a text in single quotes, such as 'abc'",
-  integer: 'a whole number between -2^63 and 2^63 - 1',
+  integer: 'an integer between -2^63 and 2^63 - 1',
   number: 'a number with at most 38 digits, such as 10.5',
   boolean: 'true or false',
   time: "a time in UTC, such as '2026-01-31T12:00:00Z'",
@@ -79,6 +91,19 @@ class FilterCompiler {
       default:
         return `(${this.#single(filter)})`;
     }
+  }
+
+  order(path: FieldPath): { readonly text: string; readonly kind: ComparedKind } {
+    const field = findField(this.#fields, path);
+    if (field.kind === 'texts' || field.kind === 'object') {
+      throw filterError(
+        `rows cannot be ordered by ${path.steps.join('.')}, which has fields or is a list`,
+        path.position,
+      );
+    }
+    const kind = field.kind === 'any' ? 'text' : field.kind;
+    const value = this.#value(field, kind);
+    return { text: kind === 'text' || kind === 'date' ? `(${value} collate "C")` : value, kind };
   }
 
   #single(condition: Condition): string {
@@ -148,7 +173,7 @@ const forms: Readonly<Record<Exclude<ComparedKind, 'text' | 'date'>, readonly [f
   ],
 };
 
-/** What a field is compared as. The value determines it if the type of the field is not known. */
+/** The kind as which a field is compared. The value determines it if the type of the field is not known. */
 function comparedKind(kind: ColumnKind | DocumentKind, literal: Literal, condition: Condition): ComparedKind {
   if (kind === 'any') return literal.kind;
   if (kind === 'texts') throw fieldError(condition, "is a list: write has 'abc'");

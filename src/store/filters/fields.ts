@@ -1,6 +1,6 @@
 /**
- * The fields that a filter may name: columns of a relation, and fields of its JSON columns. A filter never names
- * anything else, so its text never becomes part of a statement.
+ * The fields that a filter may name: columns of a relation, and fields of its JSON columns. No other name is
+ * accepted, so the text of a filter never becomes part of a statement.
  */
 import { nearestNames } from '../../errors/nearest-names.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
@@ -11,7 +11,7 @@ import type { FieldPath } from './filter.ts';
 /** Kinds of columns, by which values they can be compared with. */
 export type ColumnKind = 'text' | 'integer' | 'number' | 'boolean' | 'time' | 'texts';
 
-/** What a filter compares. */
+/** A column or field that a filter compares. */
 export type FilterField =
   | { readonly column: string; readonly path?: undefined; readonly kind: ColumnKind }
   | { readonly column: string; readonly path: readonly string[]; readonly kind: DocumentKind };

@@ -17,6 +17,11 @@ export function parseFilter(text: string): Filter {
   return new FilterParser(tokensOf(text)).parse();
 }
 
+/** Parses the path of a field, such as `payload.owner`. @throws IndexerError FILTER_INVALID */
+export function parseField(text: string): FieldPath {
+  return new FilterParser(tokensOf(text)).parseField();
+}
+
 class FilterParser {
   readonly #tokens: readonly Token[];
   #index = 0;
@@ -30,6 +35,12 @@ class FilterParser {
     const filter = this.#joined('or', 0);
     if (this.#next.kind !== 'end') throw this.#expected('and, or, or the end of the filter');
     return filter;
+  }
+
+  parseField(): FieldPath {
+    const field = this.#field();
+    if (this.#next.kind !== 'end') throw this.#expected('the end of the name of a field');
+    return field;
   }
 
   get #next(): Token {

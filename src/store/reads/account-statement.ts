@@ -89,11 +89,16 @@ export function readAccountStatement<T>(
   request: StatementRequest,
   use: (statement: AccountStatement) => Promise<T>,
 ): Promise<T> {
-  const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  return inSnapshot(database, async (client) => use(await statementOf(client, explore, request)));
+  return inSnapshot(database, async (client) => use(await statementIn(client, database.schema, request)));
 }
 
-async function statementOf(client: ClientBase, explore: string, request: StatementRequest): Promise<AccountStatement> {
+/** Begins an account statement in the current transaction. @param storage name of the storage schema */
+export async function statementIn(
+  client: ClientBase,
+  storage: string,
+  request: StatementRequest,
+): Promise<AccountStatement> {
+  const explore = escapeIdentifier(readSchemas(storage).explore);
   const { party, instrument, admin } = request;
   await refuseUnknownParty(client, explore, party);
   const [from, to] = [await offsetOf(client, explore, request.from), await offsetOf(client, explore, request.to)];

@@ -68,10 +68,15 @@ export function readExplained(
     database,
     async (client) => {
       if (reader !== undefined) await client.query(`set local role ${escapeIdentifier(reader.role)}`);
-      return new Explainer(client, readSchemas(database.schema).explore, request).explain();
+      return explainIn(client, database.schema, request);
     },
     reader?.rights,
   );
+}
+
+/** Explains this id in the current transaction. @param storage name of the storage schema @throws as readExplained */
+export function explainIn(client: ClientBase, storage: string, request: ExplainRequest): Promise<Explained> {
+  return new Explainer(client, readSchemas(storage).explore, request).explain();
 }
 
 class Explainer {

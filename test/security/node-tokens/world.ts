@@ -90,6 +90,7 @@ export class NodeWorld implements AsyncDisposable {
       DATABASE_URL: databaseUrl,
       LEDGER_TOKEN: await token(signer, { ...claims, sub: 'indexer' }),
       INDEXER_START: 'genesis',
+      INDEXER_API: 'true',
       INDEXER_NODE_TOKENS: 'true',
       INDEXER_NODE_TOKENS_ISSUER: issuer,
       INDEXER_NODE_TOKENS_AUDIENCE: audience,

@@ -183,8 +183,8 @@ function sign(value: bigint): number {
 }
 
 function scaled(decimal: string): bigint {
-  const [whole = '', fraction = ''] = decimal.split('.');
-  return BigInt(`${whole}${fraction.padEnd(10, '0')}`);
+  const [integer = '', fraction = ''] = decimal.split('.');
+  return BigInt(`${integer}${fraction.padEnd(10, '0')}`);
 }
 
 function micros(time: string): bigint {

@@ -1,8 +1,13 @@
 /** Metrics of the process. `prom-client` adds the metrics of Node and of the operating system. */
-import { counter, gauge } from './description.ts';
+import { counter, gauge, histogram, type LabelValues } from './description.ts';
 
 const stages = ['ledger', 'store', 'pipeline'] as const;
 const booleanValues = ['true', 'false'] as const;
+
+const apiRoute: LabelValues = {
+  words: 'the name of the route (`operationId` in /api/openapi.json), or other',
+  first: ['other'],
+};
 
 export const processSide = {
   buildInfo: gauge({
@@ -62,6 +67,18 @@ export const processSide = {
     name: 'changes_pages_total',
     help: 'Pages of changes read from the database.',
     use: 'Grows with commits and distinct requests, not with the number of clients.',
+  }),
+  apiRequests: counter({
+    name: 'api_requests_total',
+    help: 'Requests to /api, by route and status.',
+    use: '503: reads reach the time limit, or the database cannot be read.',
+    labels: { route: apiRoute, status: { words: 'the HTTP status', first: ['200'] } },
+  }),
+  apiSeconds: histogram({
+    name: 'api_request_seconds',
+    help: 'Time of requests to /api, with the wait for an offset and for a connection.',
+    use: 'Growing on all routes: more requests arrive than the connections of /api can answer.',
+    labels: { route: apiRoute },
   }),
   readerTokenLookupFailures: counter({
     name: 'reader_token_lookup_failures_total',
