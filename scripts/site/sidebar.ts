@@ -97,6 +97,7 @@ export const groups: readonly Group[] = [
       ['Webhooks', 'how-to/integrate/webhooks.md'],
       ['TypeScript', 'how-to/integrate/typescript.md'],
       ['Test your app', 'how-to/integrate/test-your-app.md'],
+      ['AI agents', 'how-to/integrate/agents.md'],
       ['GraphQL', 'how-to/integrate/graphql.md'],
       ['Hasura', 'how-to/integrate/hasura.md'],
       ['Parquet export', 'how-to/integrate/parquet-export.md'],

@@ -23,7 +23,13 @@ function drawnModules(): readonly string[] {
   });
 }
 
-const modules = ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'];
+const modules = [
+  'src',
+  'packages/lake/src',
+  'packages/mcp/src',
+  'packages/ledger-sandbox/src',
+  'packages/embedded-postgres/src',
+];
 
 /** All folders inside the source folders, and the source folders of the packages, which are modules. */
 function folders(): readonly string[] {
@@ -102,6 +108,7 @@ describe('the tree in docs/explanation/architecture.md', () => {
       ...modules,
       'test',
       'packages/lake/test',
+      'packages/mcp/test',
       'packages/ledger-sandbox/test',
       'packages/embedded-postgres/test',
       'bench',

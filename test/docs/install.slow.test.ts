@@ -27,7 +27,13 @@ function filesBelow(folder: string, name: RegExp): readonly string[] {
   return files.map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1));
 }
 
-const sources = [...filesBelow('src', /\.(?:ts|js|html)$/), ...filesBelow('packages', /(?<!\/dist\/.*)\.(?:ts|md)$/)];
+const sources = [
+  ...filesBelow('src', /\.(?:ts|js|html)$/),
+  // The build of the MCP server copies pages, and its dependencies are in its own folder.
+  ...filesBelow('packages', /(?<!\/dist\/.*)\.(?:ts|md)$/).filter(
+    (path) => !/node_modules|^packages\/mcp\/docs/.test(path),
+  ),
+];
 const deployFiles = [
   ...filesBelow('docs/deploy', /./),
   ...filesBelow('grafana', /\.ya?ml$/),
@@ -48,7 +54,7 @@ function namesIn(line: string): readonly string[] {
     return args
       .split(/\s+/)
       .filter((commandName) =>
-        /^(?:ledger-indexer(?:-sandbox|-postgres|-lake)?|ledger-sandbox)(?:@|$)/.test(commandName),
+        /^(?:ledger-indexer(?:-sandbox|-postgres|-lake|-mcp)?|ledger-sandbox)(?:@|$)/.test(commandName),
       );
   });
 }

@@ -24,11 +24,16 @@ interface Text {
 }
 
 function comments(): readonly Text[] {
-  return ['src', 'packages/lake/src', 'packages/ledger-sandbox/src', 'packages/embedded-postgres/src'].flatMap(
-    (module) =>
-      readdirSync(join(root, module), { recursive: true, encoding: 'utf8' })
-        .filter((file) => file.endsWith('.ts'))
-        .map((file) => ({ where: join(module, file), text: readFileSync(join(root, module, file), 'utf8') })),
+  return [
+    'src',
+    'packages/lake/src',
+    'packages/mcp/src',
+    'packages/ledger-sandbox/src',
+    'packages/embedded-postgres/src',
+  ].flatMap((module) =>
+    readdirSync(join(root, module), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => ({ where: join(module, file), text: readFileSync(join(root, module, file), 'utf8') })),
   );
 }
 

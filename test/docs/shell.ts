@@ -119,6 +119,11 @@ export const skippedCommands: readonly NotRun[] = [
     command: /^(?:docker compose|cd docs\/deploy\/graphql|npm |export )/,
     reason: 'needs an engine, packages of others and their servers: test/graphql, .ci/compose-test',
   },
+  {
+    page: 'docs/how-to/integrate/agents.md',
+    command: /^(?:cd packages\/mcp|npm |INDEXER_URL=)/,
+    reason: 'needs the registry, and does not end: packages/mcp/test',
+  },
   { page: 'docs/how-to/integrate/hasura.md', command: /^curl /, reason: 'needs Hasura: test/graphql' },
   {
     page: 'docs/how-to/query/payload-indexes.md',

@@ -50,6 +50,10 @@ export const securityPromises: readonly SecurityPromise[] = [
     tests: ['test/security/readers'],
   },
   {
+    promise: 'Agents read with the token of their caller only, and hostile texts stay data',
+    tests: ['packages/mcp/test/mcp.long.test.ts', 'packages/mcp/test/configuration.test.ts'],
+  },
+  {
     promise: 'Only requests with headers of direct clients count as local',
     tests: ['test/observe/local-caller.test.ts'],
   },

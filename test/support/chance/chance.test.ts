@@ -13,7 +13,13 @@ const allowedFiles = new Set([
 const randomCall =
   /\bMath\.random\(|\brandomInt\(|\bfc\.(?:assert|check)\(|\{[^}]*\b(?:assert|check)\b[^}]*\} from 'fast-check'/;
 
-const folders = ['test', 'packages/lake/test', 'packages/ledger-sandbox/test', 'packages/embedded-postgres/test'];
+const folders = [
+  'test',
+  'packages/lake/test',
+  'packages/mcp/test',
+  'packages/ledger-sandbox/test',
+  'packages/embedded-postgres/test',
+];
 
 it('random numbers in tests always have a seed', () => {
   const files = folders
