@@ -94,6 +94,7 @@ export const groups: readonly Group[] = [
     pages: [
       ['Query over HTTP', 'how-to/integrate/http-api.md'],
       ['Change feed', 'how-to/integrate/change-feed.md'],
+      ['Subscriptions', 'how-to/integrate/subscriptions.md'],
       ['Webhooks', 'how-to/integrate/webhooks.md'],
       ['TypeScript', 'how-to/integrate/typescript.md'],
       ['Test your app', 'how-to/integrate/test-your-app.md'],
@@ -144,6 +145,7 @@ export const groups: readonly Group[] = [
       ['GraphQL names', 'reference/graphql-names.md'],
       ['/api', 'reference/api.md'],
       ['/changes', 'reference/changes-api.md'],
+      ['Selections', 'reference/change-selections.md'],
       ['Filters', 'reference/filters.md'],
       ['Webhook deliveries', 'reference/webhooks-api.md'],
       ['Library', 'reference/library.md'],

@@ -1,4 +1,4 @@
-/** Errors of requests that clients send to `/api`, and of filters. */
+/** Errors of requests that clients send to `/api`, of filters, and of selections of events. */
 import { ExitCode } from './exit-code.ts';
 import { kind, kindWithThrownRemedy } from './failure-kind.ts';
 
@@ -12,7 +12,7 @@ export const requestCodes = {
   NAME_UNKNOWN: kindWithThrownRemedy(
     'fatal',
     ExitCode.usage,
-    'api: no stored row has this template, interface, party or id; the error lists the nearest names',
+    'a request or a selection of events names a template, interface, choice, party or id that is not known; the error lists the nearest names',
   ),
   NAME_AMBIGUOUS: kind(
     'fatal',

@@ -9,7 +9,9 @@ import { readerOf } from '../observe/http/readers.ts';
 import type { TokenCallers } from '../observe/http/token-callers.ts';
 import type { ChangesFacts } from '../observe/metrics/metrics.ts';
 import type { PollIntervals } from '../config/pace.ts';
-import { readChanges, readCheckpoint, unseenNames } from '../store/changes/read-changes.ts';
+import { maxPageCharacters, readChanges, readCheckpoint } from '../store/changes/read-changes.ts';
+import { Selections } from '../store/changes/selections.ts';
+import { unknownNames } from '../store/changes/unknown-names.ts';
 import { shareOf, type Database } from '../store/connection/database.ts';
 import { pageConnections } from './connections.ts';
 
@@ -39,7 +41,11 @@ export function openChangeServer(
   const database = shareOf(sharedDatabase, pageConnections);
   const waiters = new CheckpointWaiters(maxClients);
   const readQueue = new FairQueue(pageConnections);
-  const pages = new ChangePages((request) => readChanges(database, request, pageRows), readQueue);
+  const selections = new Selections();
+  const pages = new ChangePages(
+    (request) => readChanges(database, request, pageRows, maxPageCharacters, selections),
+    readQueue,
+  );
   let pendingCheckpoint: Promise<number | null> | undefined;
   const checkpoint = (): Promise<number | null> => {
     // One query serves all requests that arrive at the same time, such as after a restart.
@@ -48,7 +54,7 @@ export function openChangeServer(
   };
   const changesHandler = new ChangesAnswers({
     stream: new ChangeStream(pages, waiters, checkpoint, pace),
-    unseenIn: (request) => readQueue.take(request.reader, () => unseenNames(database, request)),
+    unknownIn: (request) => readQueue.take(request.reader, () => unknownNames(database, request)),
     readerOf: (request) => readerOf(request, callers, indexer.corsOrigins),
     most: maxClients,
   });

@@ -8,7 +8,8 @@ import type { Change, ChangesPage } from '../model/push/changes.ts';
 import { toIndexerError } from '../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../model/push/webhook.ts';
 import { backoffMs } from './back-off.ts';
-import { deadLetterOf, eventOf } from './event.ts';
+import { deadLetterOf, endOf, eventOf, isSame } from './event.ts';
+import { firstRows, rowsAfter } from './page-rows.ts';
 import type { DeliveryOptions } from './ports.ts';
 import { WebhookSender, type DeliveryResult } from './post.ts';
 import { signedHeaders } from './signature.ts';
@@ -19,11 +20,6 @@ const connections = 16;
 /** Delay before the next event after a response that had to be aborted, milliseconds. */
 const pauseAfterAbortMs = 250;
 export const timeoutMs = 15_000;
-/** Maximum number of rows in the first page; for later pages it depends on the length of the events. */
-const firstRows = 100;
-const maxRows = 1_000;
-/** Intended length of one page; its number of rows is computed from the length of earlier events. */
-const pageCharacters = 4 * 1024 * 1024;
 /** Maximum number of loaded events. A failing contract delays others once this many events came after it. */
 const maxEvents = 1_000;
 const maxCharacters = 16 * 1024 * 1024;
@@ -43,8 +39,8 @@ interface DeliveryOutcome {
   readonly answer: DeliveryResult;
 }
 
-/** `moved`: the cursor was changed by a command, or the webhook is not active any more. */
-export type RunEnd = 'stopped' | 'moved' | 'disabled';
+/** `moved`: the cursor was changed by a command, or the webhook is not active any more. `ended`: nothing more is sent. */
+export type RunEnd = 'stopped' | 'moved' | 'ended';
 
 export class HookRun {
   readonly #webhook: Webhook;
@@ -60,6 +56,8 @@ export class HookRun {
   #isReading = false;
   #rows = firstRows;
   readonly #pages: (ChangesPage | Error)[] = [];
+  /** Whether everything up to the end of the webhook was read, and its last event is still to be added. */
+  #isComplete = false;
   #readAt = 0;
   /** Time of the last check. The first one precedes the first page: it reads which contracts have dead letters. */
   #lookedAt = -Infinity;
@@ -107,9 +105,10 @@ export class HookRun {
   async #deliver(stop: AbortSignal): Promise<RunEnd> {
     while (!stop.aborted && this.#options.isWriter()) {
       const now = performance.now();
-      if (await this.#settle()) return 'disabled';
+      if (await this.#settle()) return 'ended';
       if (now - this.#lookedAt >= this.#options.lookMs && !(await this.#look(now))) return 'moved';
       await this.#takePages();
+      if (this.#isComplete) this.#addEnd();
       if (this.#wantsPage(now)) void this.#read();
       this.#send();
       if (this.#isNoteDue(performance.now()) && !(await this.#note())) return 'moved';
@@ -197,8 +196,16 @@ export class HookRun {
   }
 
   #wanted() {
-    const { template, party, eventTypes, projection, role } = this.#webhook;
-    return { template, party, eventTypes, projection, role };
+    const { template, party, eventTypes, projection, selection, until, role } = this.#webhook;
+    return {
+      template,
+      party,
+      eventTypes,
+      projection,
+      role,
+      selection: selection ?? undefined,
+      until: until ?? undefined,
+    };
   }
 
   /** Reads a page while deliveries are running. Never rejects. */
@@ -237,6 +244,15 @@ export class HookRun {
     if (blockedEvents.length > 0) await this.#store(blockedEvents.map((event) => deadLetterOf(event, blockedProblem)));
     for (const event of blockedEvents) event.isDone = true;
     this.#window.add(events, page.next);
+    this.#isComplete = page.isComplete === true;
+  }
+
+  /** Adds the last event when all others are accepted. */
+  #addEnd(): void {
+    const { readTo } = this.#window;
+    if (this.#window.size > 0 || this.#dead.size > 0 || readTo === null) return;
+    this.#isComplete = false;
+    this.#window.add([endOf(this.#webhook, readTo, Date.now())], readTo);
   }
 
   #store(deadLetters: readonly DeadLetter[]): Promise<void> {
@@ -288,7 +304,7 @@ export class HookRun {
     this.#wake();
   }
 
-  /** Processes the outcomes of deliveries. @returns whether the receiver wants no more events */
+  /** Processes the outcomes of deliveries. @returns whether the receiver wants or gets no more events */
   async #settle(): Promise<boolean> {
     const { store, observer } = this.#options;
     for (const { event, answer: response } of this.#outcomes.splice(0)) {
@@ -303,10 +319,16 @@ export class HookRun {
         this.#awayTimes = 0;
         if (response.isCut === true) this.#slowDown();
         if (response.kind === 'delivered') await this.#delivered(event);
-        else await this.#refused(event, response.problem, response.retryAfterMs);
+        if (response.kind === 'delivered' && event.isEnd === true) return this.#finishWebhook();
+        if (response.kind === 'refused') await this.#refused(event, response.problem, response.retryAfterMs);
       }
     }
     return false;
+  }
+
+  async #finishWebhook(): Promise<true> {
+    if (await this.#note()) await this.#options.store.finish(this.#webhook);
+    return true;
   }
 
   async #delivered(event: WindowEvent): Promise<void> {
@@ -339,7 +361,7 @@ export class HookRun {
     const { observer, attempts } = this.#options;
     event.attempts += 1;
     this.#problem = problem;
-    if (event.attempts >= attempts) return this.#giveUp(event, problem);
+    if (event.attempts >= attempts && event.isEnd !== true) return this.#giveUp(event, problem);
     const delayMs = backoffMs(event.attempts, retryAfterMs, Math.random());
     this.#window.again(event, performance.now() + delayMs);
     observer.webhookFailed(this.#webhook.name, problem, delayMs);
@@ -373,15 +395,4 @@ export class HookRun {
     this.#noted = cursor;
     return true;
   }
-}
-
-/** Number of rows of the next page; undefined if this page is empty and does not determine it. */
-function rowsAfter({ changes }: ChangesPage): number | undefined {
-  if (changes.length === 0) return undefined;
-  const meanLength = changes.reduce((sum, { json }) => sum + json.length, 0) / changes.length;
-  return Math.max(1, Math.min(maxRows, Math.floor(pageCharacters / meanLength)));
-}
-
-function isSame(left: DeliveryWindow['cursor'], other: DeliveryWindow['cursor']): boolean {
-  return left?.offset === other?.offset && left?.node === other?.node;
 }

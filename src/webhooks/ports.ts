@@ -26,6 +26,8 @@ export interface WebhookStore {
   replays(webhook: Webhook, maxLetters: number): Promise<readonly DeadLetter[]>;
   /** Disables a webhook whose receiver wants no more events. History is not held for it any longer. */
   disable(webhook: Webhook): Promise<void>;
+  /** Ends a webhook that reached its end. History is not held for it any longer. */
+  finish(webhook: Webhook): Promise<void>;
   /** Stores why the last attempt failed; null if it succeeded. */
   noteProblem(webhook: Webhook, problem: string | null): Promise<void>;
   /** Stores which history the webhook did not receive. */

@@ -16,6 +16,8 @@ export interface WindowEvent {
   readonly body: string;
   /** Whether it is a dead letter that was requested again. Its position is before the cursor. */
   readonly isLetter: boolean;
+  /** Whether it reports that the webhook ends. */
+  readonly isEnd?: boolean;
   /** Number of times that it was sent and not accepted. */
   attempts: number;
   isDone: boolean;

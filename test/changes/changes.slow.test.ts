@@ -2,6 +2,7 @@
  * `/changes` of a running indexer returns every committed change once and in order. Clients get only changes that they
  * may see.
  */
+// cspell:ignore acepted choise
 import { request as ask, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -159,13 +160,29 @@ describe('GET /changes', () => {
     filteredListener.close();
   });
 
-  it('returns a note if no event has the requested party or template', async () => {
+  it('refuses names that are not known, with the nearest names', async () => {
     const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
-    const markedResponse = await sendRequest(`/changes?party=${party}&template=${template}`);
+    const { status, body } = await sendRequest(`/changes?party=${party}&template=${template}&choice=Amulet_Expired`);
+    const { error, nearest, remedy } = JSON.parse(body) as Record<string, unknown>;
+    expect({ status, nearest, remedy }).toMatchObject({
+      status: 400,
+      nearest: {
+        template: expect.arrayContaining(['splice-amulet:Splice.Amulet:Amulet']) as string[],
+        choice: expect.arrayContaining(['Amulet_Expire']) as string[],
+      },
+      remedy: 'correct it, or add unseen=allow if it will exist later',
+    });
+    expect(error).toMatch(/^no template splice-amulet:Splice.Amulet:Amulett is known; did you mean /);
+    expect(error).toContain('no party Mistyped::1220ab is known; did you mean ');
+  });
+
+  it('returns a note if no event has the requested party or template, and both may be unknown', async () => {
+    const [party, template] = ['Mistyped::1220ab', 'splice-amulet:Splice.Amulet:Amulett'];
+    const markedResponse = await sendRequest(`/changes?party=${party}&template=${template}&unseen=allow`);
     expect(markedResponse.body).toContain(
-      ': nothing matches this party and template yet: correct it, unless it will exist later\n',
+      ': nothing matches this template and party yet: correct it, unless it will exist later\n',
     );
-    expect(markedResponse.headers['indexer-unmatched-filter']).toBe('party, template');
+    expect(markedResponse.headers['indexer-unmatched-filter']).toBe('template, party');
     const [middleRow = {}] = await query(
       world.database.url,
       'select template_fqn, parties[1] as party from explore.events where cardinality(parties) > 0 and template_fqn is not null limit 1',
@@ -179,16 +196,16 @@ describe('GET /changes', () => {
     expect(plainResponse.headers).not.toHaveProperty('indexer-unmatched-filter');
   });
 
-  it('returns a note if the template is an interface or the position is ahead of history', async () => {
+  it('refuses an interface as template, and returns a note if the position is ahead of history', async () => {
     const [middleRow = {}] = await query(
       world.database.url,
       "select template_fqn from explore.templates where kind = 'interface' limit 1",
     );
     const templateResponse = await sendRequest(`/changes?template=${String(middleRow['template_fqn'])}`);
-    expect(templateResponse.body).toContain(
-      ': this template is an interface: use a template, because events name templates\n',
-    );
-    expect(templateResponse.headers['indexer-unmatched-filter']).toBe('template');
+    expect({ status: templateResponse.status, body: templateResponse.body }).toMatchObject({
+      status: 400,
+      body: expect.stringContaining('is of kind interface, expected template: select it as interface') as string,
+    });
     const aheadResponse = await sendRequest('/changes?after=99999999');
     expect(aheadResponse.body).toMatch(
       /^: 99999999 is ahead: history ends at offset \d+; correct it, unless it will exist later\n/,
@@ -196,7 +213,7 @@ describe('GET /changes', () => {
     expect(Number(aheadResponse.headers['indexer-checkpoint'])).toBeGreaterThan(0);
   });
 
-  it('returns no note if the query for the note fails', async () => {
+  it('refuses no name if the query for names fails', async () => {
     await query(world.database.url, 'alter function explore.is_known_party(text) rename to is_known_party_away');
     try {
       const { status, headers, body } = await sendRequest('/changes?party=Mistyped::1220ab');
@@ -248,6 +265,13 @@ describe('GET /changes', () => {
     ['a zero byte', '/changes?template=%00', 400],
     ['a template without its package', '/changes?template=Amulet', 400],
     ['a party hint', '/changes?party=alice', 400],
+    ['an unknown kind of changes', '/changes?event_type=create', 400],
+    ['an unknown token event', '/changes?event=transfer.acepted', 400],
+    ['an invalid end', '/changes?until=tomorrow', 400],
+    ['an invalid filter', '/changes?where=choice', 400],
+    ['a filter on an unknown field', "/changes?where=choise%20=%20'x'", 400],
+    ['a filter on a payload without its template', "/changes?where=payload.owner%20=%20'x'", 400],
+    ['an invalid value of unseen', '/changes?unseen=yes', 400],
   ])('rejects %s with 400', async (_, path, status) => {
     const response = await sendRequest(path);
     expect(response.status).toBe(status);
@@ -282,7 +306,7 @@ describe('GET /changes', () => {
 
   it('frees all slots when a connection with a hundred requests closes', async () => {
     const socket = connect(Number(new URL(indexer.httpUrl).port), '127.0.0.1');
-    const request = 'GET /changes?party=none::1220 HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    const request = 'GET /changes?party=none::1220&unseen=allow HTTP/1.1\r\nHost: localhost\r\n\r\n';
     socket.on('error', () => undefined).write(request.repeat(100));
     await new Promise((resolve) => socket.once('close', resolve));
     await waitFor('the end of all clients', async () =>

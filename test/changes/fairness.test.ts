@@ -44,7 +44,7 @@ beforeEach(async () => {
     waiters: new CheckpointWaiters(),
     changes: new ChangesAnswers({
       stream: new ChangeStream(pages, waiters, () => Promise.resolve(7), defaultPace),
-      unseenIn: () => Promise.resolve([]),
+      unknownIn: () => Promise.resolve([]),
       readerOf: ({ headers }) => {
         requestCount += 1;
         return Promise.resolve({ role: 'reader', reader: headers.authorization ?? localReader });
@@ -59,10 +59,10 @@ afterEach(async () => {
   await server.close();
 });
 
-function readPage({ eventTypes, after: afterOffset }: ChangesRequest): Promise<ChangesPage> {
+function readPage({ party, after: afterOffset }: ChangesRequest): Promise<ChangesPage> {
   return new Promise((resolve) => {
     const page: ChangesPage = { changes: [], next: afterOffset, atEnd: true, checkpoint: 7, availableAfter: 0 };
-    pageReads.push({ kind: eventTypes.join(), finish: () => resolve(page) });
+    pageReads.push({ kind: party?.replace('::1220', '') ?? '', finish: () => resolve(page) });
   });
 }
 
@@ -70,7 +70,7 @@ function readPage({ eventTypes, after: afterOffset }: ChangesRequest): Promise<C
 async function fetchStatus(reader: string, kind: string): Promise<number> {
   const requestsBefore = requestCount;
   const headers = reader === localReader ? {} : { authorization: reader };
-  const response = fetch(`${server.url}/changes?event_type=${kind}`, { headers, signal: abortController.signal });
+  const response = fetch(`${server.url}/changes?party=${kind}::1220`, { headers, signal: abortController.signal });
   response.catch(() => undefined);
   await waitFor('the request', () => (requestCount > requestsBefore ? true : undefined));
   return (await response).status;

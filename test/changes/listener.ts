@@ -1,9 +1,12 @@
 /** Client of `/changes`, built on a third-party EventSource client. */
 import { EventSource } from 'eventsource';
+import { tokenEvents } from '../../src/config/selection/event-names.ts';
 
 export interface ReceivedEvents {
   /** Ids in order of arrival. */
   readonly ids: readonly string[];
+  /** `change`, or the name of a token event. */
+  readonly names: readonly string[];
   readonly data: readonly Readonly<Record<string, unknown>>[];
   readonly ends: readonly string[];
   /** Status of the last response that was an error instead of a stream. */
@@ -19,6 +22,7 @@ export function listen(
   options: { readonly lastEventId?: string; readonly headers?: Readonly<Record<string, string>> } = {},
 ): ReceivedEvents {
   const ids: string[] = [];
+  const names: string[] = [];
   const data: Readonly<Record<string, unknown>>[] = [];
   const endReasons: string[] = [];
   let refusedStatus: number | undefined;
@@ -36,10 +40,13 @@ export function listen(
   const whenStarted = new Promise<void>((resolve) => {
     source.addEventListener('open', () => resolve());
   });
-  source.addEventListener('change', (event) => {
-    ids.push(event.lastEventId);
-    data.push(JSON.parse(String(event.data)) as Readonly<Record<string, unknown>>);
-  });
+  for (const name of ['change', ...tokenEvents]) {
+    source.addEventListener(name, (event) => {
+      ids.push(event.lastEventId);
+      names.push(name);
+      data.push(JSON.parse(String(event.data)) as Readonly<Record<string, unknown>>);
+    });
+  }
   for (const name of ['end', 'stopping']) {
     source.addEventListener(name, (event) => {
       if ('data' in event) endReasons.push(String(event.data));
@@ -50,6 +57,7 @@ export function listen(
   });
   return {
     ids,
+    names,
     data,
     ends: endReasons,
     get refused() {

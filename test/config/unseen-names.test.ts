@@ -42,15 +42,16 @@ const run = (...args: readonly string[]): Promise<ProcessResult> =>
 const add = (name: string, ...args: readonly string[]): Promise<ProcessResult> =>
   run('webhook', 'add', name, '--role', role, '--url', 'https://hooks.example.com/told', ...args);
 
-it('webhook add suggests the nearest names for an unknown party and template', async () => {
-  const { code, stdout } = await add('mistyped', '--party', 'alise::1220aa', '--template', `${template}t`);
-  expect(code).toBe(0);
-  expect(stdout).toContain(
-    `party alise::1220aa does not occur in the database: correct it, unless it will appear later. Nearest parties: ${frames.alice}`,
-  );
-  expect(stdout).toContain(
-    `template ${template}t does not occur in the database: correct it, unless it will appear later. Nearest names: ${template}`,
-  );
+it('webhook add refuses an unknown party and template with the nearest names', async () => {
+  const flags = ['--party', 'alise::1220aa', '--template', `${template}t`];
+  const { code, stderr } = await add('mistyped', ...flags);
+  expect(code).toBe(2);
+  const unknown = `no template ${template}t is known; did you mean ${template}?; no party alise::1220aa is known; did you mean ${frames.alice}`;
+  expect(stderr).toContain(unknown);
+  expect(stderr).toContain('--allow-unseen');
+  const { code: allowedCode, stdout } = await add('mistyped', '--allow-unseen', ...flags);
+  expect(allowedCode).toBe(0);
+  expect(stdout).toContain(`no template ${template}t is known`);
 });
 
 it('webhook add prints no suggestion for known names', async () => {

@@ -40,11 +40,13 @@ const replacements: readonly Replacement[] = [
   { from: /\boffset=42\b/g, to: ({ offset }) => `offset=${String(offset)}` },
   { from: /\b120000:3\b/g, to: ({ exercise }) => exercise },
   { from: /\bexplain 120000\b/g, to: ({ offset }) => `explain ${String(offset)}` },
+  { from: /after=120000\b/g, to: ({ offset }) => `after=${String(offset)}` },
   { from: /--before 120000\b/g, to: ({ offset }) => `--before ${String(offset)}` },
   { from: /\b00ab…/g, to: ({ archived: archivedId }) => archivedId },
   // The test database also serves as a PQS database, in a separate schema.
   { from: /\bcompare-pqs --pqs-file\b/g, to: () => 'compare-pqs --pqs-schema pqs --pqs-file' },
   // Commands that do not end are stopped after three seconds.
+  { from: /^curl -N [^]*$/g, to: () => 'timeout 3 $& --fail || test $? = 124' },
   { from: /^.* --follow .*$/g, to: () => 'timeout 3 $& || test $? = 124' },
 ];
 

@@ -53,7 +53,9 @@ describe('indexer connections', () => {
     await waitFor('it follows', async () => ((await indexer.status()).state === 'live' ? true : undefined));
     const abortClients = new AbortController();
     const clients = Array.from({ length: 40 }, (_, index) =>
-      fetch(`${indexer.httpUrl}/changes?after=0&template=p:M:T${String(index)}`, { signal: abortClients.signal }),
+      fetch(`${indexer.httpUrl}/changes?after=0&unseen=allow&template=p:M:T${String(index)}`, {
+        signal: abortClients.signal,
+      }),
     );
     const wrongToken = { authorization: `Bearer lir_${randomBytes(32).toString('base64url')}` };
     const otherRows = Array.from({ length: 20 }, () => [

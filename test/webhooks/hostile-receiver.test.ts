@@ -47,6 +47,7 @@ const store: DeliveryOptions['store'] = {
   deadContracts: () => Promise.resolve(new Set()),
   replays: () => Promise.resolve([]),
   disable: () => Promise.resolve(),
+  finish: () => Promise.resolve(),
   noteProblem: () => Promise.resolve(),
   noteMissed: () => Promise.resolve(),
 };

@@ -86,6 +86,7 @@ describe('signing secret of a webhook', () => {
     receiver.taken.length = 0;
     expect(await webhook('test', 'signed')).toEqual([
       expect.stringMatching(/^the receiver of signed accepted the test event after \d+ ms$/),
+      'signed receives all events',
     ]);
     expect(receiver.taken).toMatchObject([{ type: 'test', data: { webhook: 'signed' } }]);
     for (const [status, problem] of [

@@ -1,4 +1,4 @@
-/** Prints warnings about parties and templates in the arguments that do not occur in the database. */
+/** Prints warnings about parties in the arguments that do not occur in the database. */
 import type { Database } from '../../store/connection/database.ts';
 import type { PrintLine } from './command.ts';
 
@@ -14,18 +14,4 @@ export async function printUnseenParties(
       `party ${party} does not occur in the database: correct it, unless it will appear later. Nearest parties: ${suggestions ?? 'none'}`,
     );
   }
-}
-
-/**
- * Prints a line if no contract of this template is stored, or if the name is the name of an interface.
- * @throws IndexerError STORE_ errors
- */
-export async function printUnseenTemplate(database: Database, template: string, print: PrintLine): Promise<void> {
-  const { unseenTemplate: findUnseenTemplate } = await import('../../store/reads/known-parties.ts');
-  const unseenName = await findUnseenTemplate(database, template);
-  if (unseenName === undefined) return;
-  const message = unseenName.isInterface
-    ? `${template} is an interface, but events name templates: pass a template`
-    : `template ${template} does not occur in the database: correct it, unless it will appear later`;
-  print(`${message}. Nearest names: ${unseenName.nearest ?? 'none'}`);
 }

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { PrintLine } from '../command-line/command.ts';
+import { selectionTexts } from './selection.ts';
 
 /**
  * Replaces the secret, or ends the use of the previous one.
@@ -38,6 +39,8 @@ export async function sendTest(database: Database, name: string, { indexer }: Co
   if (reach === 'none') throw failedError('INDEXER_WEBHOOK_NETWORKS is none, so nothing is delivered');
   const { readReceiver } = await import('../../store/webhooks/hook-secrets.ts');
   const { url, secrets } = await readReceiver(database, name);
+  const { listWebhooks } = await import('../../store/webhooks/hooks.ts');
+  const selected = (await listWebhooks(database)).filter((webhook) => webhook.name === name).flatMap(selectionTexts);
   const { signedHeaders } = await import('../../webhooks/signature.ts');
   const { WebhookSender } = await import('../../webhooks/post.ts');
   const { timeoutMs } = await import('../../webhooks/hook-run.ts');
@@ -53,6 +56,7 @@ export async function sendTest(database: Database, name: string, { indexer }: Co
     if (delivery.kind === 'gone') throw failedError('status 410: the receiver wants no more events');
     if (delivery.kind !== 'delivered') throw failedError(delivery.problem);
     print(`the receiver of ${name} accepted the test event after ${String(Date.now() - now)} ms`);
+    print(`${name} receives ${selected.length === 0 ? 'all events' : `events with ${selected.join('  ')}`}`);
   } finally {
     sender.close();
   }

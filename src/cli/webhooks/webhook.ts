@@ -1,20 +1,21 @@
 /** `webhook`: manages webhooks, which deliver changes over HTTP. */
-import { parseCursor, type ChangeCursor } from '../../model/push/changes.ts';
+import { parseCursor, type ChangeCursor, type Until } from '../../model/push/changes.ts';
 import { loadConfig, type Config } from '../../config/config.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { AddedWebhook, ListedWebhook } from '../../store/webhooks/hooks.ts';
-import { partyId, partyIdExpected } from '../../config/party-id.ts';
+import { parseUntil, untilExpected } from '../../config/selection/change-selection.ts';
+import { eventTypes } from '../../config/selection/event-names.ts';
 import { urlRefusalReason } from '../../webhooks/reach.ts';
 import { newSecret } from '../../webhooks/signature.ts';
 import { json, writeExitCodes, type Command, type PrintLine } from '../command-line/command.ts';
 import { addressFromFlags } from '../command-line/database-address.ts';
 import type { Args } from '../command-line/parse.ts';
 import { usageError } from '../command-line/refusals.ts';
-import { printUnseenParties, printUnseenTemplate } from '../command-line/unseen-names.ts';
 import { withDatabase } from '../database/with-database.ts';
 import { rotateSecret, sendTest } from './secrets.ts';
+import { selectedBy, selectionFlags, selectionTexts, unknownNamesOf } from './selection.ts';
 
-const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--projection NAME] [--after OFFSET]
+const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role ROLE [--template T] [--party P] [--event-type TYPE]… [--interface I] [--choice C]… [--event NAME]… [--where FILTER] [--projection NAME] [--after OFFSET] [--until OFFSET|TIME]
   ledger-indexer webhook list [--json]
   ledger-indexer webhook remove NAME
   ledger-indexer webhook resume NAME [--after OFFSET]
@@ -25,7 +26,6 @@ const usage = `ledger-indexer webhook add NAME --url URL|--url-file FILE --role 
   ledger-indexer webhook discard NAME [--at PLACE]`;
 
 const actions = ['add', 'list', 'remove', 'resume', 'test', 'rotate', 'dead-letters', 'replay', 'discard'] as const;
-const eventTypes = ['created', 'archived', 'exercised', 'assigned', 'unassigned', 'topology'];
 const maxListed = 1_000;
 
 export const webhookCommand: Command = {
@@ -55,8 +55,19 @@ export const webhookCommand: Command = {
       list: true,
       doc: `only events of this type; may be repeated: ${eventTypes.join(', ')}`,
     },
+    { name: 'interface', value: 'NAME', doc: 'only events seen through this interface, package-name:Module:Interface' },
+    { name: 'choice', value: 'NAME', list: true, doc: 'only exercises of this choice; may be repeated' },
+    {
+      name: 'event',
+      value: 'NAME',
+      list: true,
+      doc: 'only these token events, such as transfer.accepted or transfer.*',
+    },
+    { name: 'where', value: 'FILTER', doc: 'only events that match, such as "payload.amount > 10"' },
+    { name: 'allow-unseen', doc: 'accept names that do not occur yet' },
     { name: 'projection', value: 'NAME', doc: 'rows of this projection instead of events, see projection' },
     { name: 'after', value: 'OFFSET', doc: 'deliver events after this offset' },
+    { name: 'until', value: 'OFFSET|TIME', doc: 'end after this offset, or before the first later update' },
     { name: 'finish', doc: 'of rotate: no longer sign with the previous secret' },
     { name: 'at', value: 'PLACE', doc: 'one dead letter: OFFSET-NODE, as printed by dead-letters' },
     json,
@@ -106,7 +117,7 @@ function actionOf(args: Args): Action {
 }
 
 const flagsOf: Readonly<Record<string, readonly string[]>> = {
-  add: ['url', 'url-file', 'role', 'template', 'party', 'event-type', 'projection', 'after'],
+  add: ['url', 'url-file', 'role', 'projection', 'after', 'until', ...selectionFlags],
   list: ['json'],
   resume: ['after'],
   rotate: ['finish'],
@@ -117,9 +128,9 @@ const flagsOf: Readonly<Record<string, readonly string[]>> = {
 
 function assertOwnFlags(args: Args, action: string): void {
   const hasFlag = (flag: string): boolean =>
-    flag === 'json' || flag === 'finish'
+    ['json', 'finish', 'allow-unseen'].includes(flag)
       ? args.has(flag)
-      : flag === 'event-type'
+      : ['event-type', 'choice', 'event'].includes(flag)
         ? args.texts(flag).length > 0
         : args.text(flag) !== undefined;
   const allFlags = [...new Set(Object.values(flagsOf).flat())];
@@ -134,31 +145,20 @@ function adding(name: string, args: Args): Action {
   // The indexer that delivers decides about networks. Only addresses that no setting allows are rejected here.
   const reason = urlRefusalReason(url, 'loopback');
   if (reason !== undefined) throw usageError(`--url cannot be delivered to: ${reason}`, usage);
-  const requestedTypes = args.texts('event-type');
-  const unknownType = requestedTypes.find((kind) => !eventTypes.includes(kind));
-  if (unknownType !== undefined) throw usageError(`--event-type takes one of ${eventTypes.join(', ')}`, usage);
-  const template = args.text('template') ?? null;
-  if (template !== null && !/^[^:\s]+:[^:\s]+:[^:\s]+$/.test(template)) {
-    throw usageError('--template takes package-name:Module:Entity', usage);
-  }
-  const party = args.text('party') ?? null;
-  if (party !== null && !partyId.test(party)) throw usageError(`--party takes ${partyIdExpected}`, usage);
-  const projection = args.text('projection') ?? null;
-  if (projection !== null && (template !== null || party !== null || requestedTypes.length > 0)) {
-    throw usageError('--projection cannot be combined with --template, --party and --event-type', usage);
-  }
-  const newWebhook: AddedWebhook = {
-    name,
-    url,
-    secret: newSecret(),
-    role,
-    template,
-    party,
-    eventTypes: requestedTypes,
-    projection,
-    after,
-  };
-  return (database, print) => add(database, newWebhook, print);
+  const [selected, until, projection] = [selectedBy(args, usage), parseEnd(args), args.text('projection') ?? null];
+  const { template, party, eventTypes: types, selection } = selected;
+  const isSelective = template !== null || party !== null || types.length > 0 || selection !== null || until !== null;
+  if (projection !== null && isSelective) throw usageError('--projection cannot be combined with conditions', usage);
+  const newWebhook: AddedWebhook = { name, url, secret: newSecret(), role, ...selected, projection, after, until };
+  return (database, print) => add(database, newWebhook, args.has('allow-unseen'), print);
+}
+
+function parseEnd(args: Args): Until | null {
+  const text = args.text('until');
+  if (text === undefined) return null;
+  const until = parseUntil(text);
+  if (until === undefined) throw usageError(`--until takes ${untilExpected}`, usage);
+  return until;
 }
 
 function resuming(name: string, args: Args): Action {
@@ -184,16 +184,21 @@ function cursorOf(text: string | undefined): ChangeCursor | undefined {
   return cursor;
 }
 
-async function add(database: Database, newWebhook: AddedWebhook, print: PrintLine): Promise<void> {
+async function add(
+  database: Database,
+  newWebhook: AddedWebhook,
+  mayBeUnknown: boolean,
+  print: PrintLine,
+): Promise<void> {
   const { addWebhook } = await import('../../store/webhooks/hooks.ts');
+  const notes = await unknownNamesOf(database, newWebhook, mayBeUnknown);
   const beginOffset = await addWebhook(database, newWebhook);
   const { projection = null } = newWebhook;
   print(
     `${newWebhook.name} receives ${projection === null ? 'events' : `rows of ${projection}`} after ${beginOffset === null ? 'the seed' : `offset ${String(beginOffset)}`}`,
   );
   print(`signing secret, printed only once: ${newWebhook.secret}`);
-  if (newWebhook.party !== null) await printUnseenParties(database, [newWebhook.party], print);
-  if (newWebhook.template !== null) await printUnseenTemplate(database, newWebhook.template, print);
+  for (const note of notes) print(note);
 }
 
 async function list(database: Database, asJson: boolean, print: PrintLine): Promise<void> {
@@ -209,7 +214,7 @@ function lineOf(webhook: ListedWebhook): string {
   const failureLines = problem === null ? [] : [`failing since ${problemTime?.toISOString() ?? '?'}: ${problem}`];
   const positionText =
     cursor === null ? 'no position yet' : `offset ${String(cursor.offset)} of ${String(checkpoint ?? 0)}`;
-  const sourceColumns = projection === null ? [] : [`rows of ${projection}`];
+  const sourceColumns = projection === null ? selectionTexts(webhook) : [`rows of ${projection}`];
   const columns = [
     name,
     state,

@@ -17,6 +17,21 @@ export interface ChangeCursor {
   readonly version?: string | undefined;
 }
 
+/** Conditions on the meaning of changes, in addition to template, party and kind. A change satisfies all of them. */
+export interface ChangeSelection {
+  /** Interface through which the contract or the choice is seen, package name:Module:Interface; null for any change. */
+  readonly interfaceName: string | null;
+  /** Names of choices; empty for all changes. */
+  readonly choices: readonly string[];
+  /** Token events; empty for all changes. Selected changes are sent under the first of these names that they have. */
+  readonly tokenEvents: readonly string[];
+  /** Filter as in docs/reference/filters.md; null for all changes. */
+  readonly where: string | null;
+}
+
+/** End of a stream: its last offset, or the time after which the first update is no longer part of it. */
+export type Until = { readonly offset: number } | { readonly time: string };
+
 export interface ChangesRequest {
   readonly after: ChangeCursor;
   /** package name:Module:Entity; null for any template. */
@@ -34,6 +49,9 @@ export interface ChangesRequest {
   readonly rights?: NodeRights | undefined;
   /** Name of a projection, whose rows are read instead of events. Cannot be combined with the three filters. */
   readonly projection?: string | null | undefined;
+  readonly selection?: ChangeSelection | undefined;
+  /** Changes after this end are not read. */
+  readonly until?: Until | undefined;
 }
 
 export interface Change {
@@ -47,6 +65,8 @@ export interface Change {
   readonly json: string;
   /** Set for a row of a projection: its update, whose columns the row need not have. */
   readonly update?: RowUpdate;
+  /** Set if token events are selected: the name under which the change is sent. */
+  readonly event?: string;
 }
 
 /** The update of a projected row. Both fields are null if it is not stored or not visible, as before a seed. */
@@ -63,6 +83,8 @@ export interface ChangesPage {
   readonly next: ChangeCursor;
   /** Whether every change up to the checkpoint was examined. */
   readonly atEnd: boolean;
+  /** Whether `until` is reached: all changes up to it are in this page or in earlier ones. */
+  readonly isComplete?: boolean;
   /** Null until the seed is complete. */
   readonly checkpoint: number | null;
   /**

@@ -1,5 +1,7 @@
 /** Webhooks: their definition, and reports of their deliveries. Shared by several parts of the program. */
 
+import type { ChangeSelection, Until } from './changes.ts';
+
 /** The events that are sent, and their receiver. */
 export interface Webhook {
   readonly name: string;
@@ -17,6 +19,10 @@ export interface Webhook {
   readonly eventTypes: readonly string[];
   /** The projection whose rows are sent instead of events; null for events. */
   readonly projection?: string | null;
+  /** Null or undefined if all events are sent. */
+  readonly selection?: ChangeSelection | null;
+  /** Null or undefined if deliveries do not end. */
+  readonly until?: Until | null;
 }
 
 /** A dead letter: an event whose delivery was abandoned, or that waits behind such an event of the same contract. */
@@ -34,7 +40,7 @@ export interface DeadLetter {
 /** State of a webhook in the database, for monitoring. */
 export interface WebhookState {
   readonly name: string;
-  readonly state: 'active' | 'disabled';
+  readonly state: 'active' | 'disabled' | 'finished';
   /** Null if no events were read yet. */
   readonly cursorOffset: number | null;
   readonly deadLetters: number;

@@ -52,8 +52,8 @@ export class ChangePages {
    * @throws the IndexerErrors of `readChanges`
    */
   page(request: ChangesRequest, format: ChangeForm, reader: string): Promise<SharedPage> {
-    const { role, rights, template, party, eventTypes, projection, after } = request;
-    const filter = [template, party, eventTypes, projection];
+    const { role, rights, template, party, eventTypes, projection, selection, until, after } = request;
+    const filter = [template, party, eventTypes, projection, selection, until];
     const key = JSON.stringify([format, role, rights?.key, filter, formatCursor(after)]);
     const cachedPage = this.#kept.get(key);
     if (cachedPage !== undefined && performance.now() < cachedPage.until) return Promise.resolve(cachedPage.page);
@@ -97,8 +97,8 @@ function sharedPage({ changes, ...page }: ChangesPage, format: ChangeForm): Shar
 type SingleChange = ChangesPage['changes'][number];
 
 /** The JSON that Postgres produces contains no line break. */
-function formatEvent({ offset, node, json }: SingleChange, version: string | undefined): string {
-  return `id: ${formatCursor({ offset, node, version })}\nevent: change\ndata: ${json}\n\n`;
+function formatEvent({ offset, node, json, event }: SingleChange, version: string | undefined): string {
+  return `id: ${formatCursor({ offset, node, version })}\nevent: ${event ?? 'change'}\ndata: ${json}\n\n`;
 }
 
 /** An event has its position in its JSON. A row need not have it, so its id precedes it. */

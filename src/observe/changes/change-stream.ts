@@ -10,10 +10,13 @@ import type { CheckpointWaiters } from '../health/checkpoint-waiters.ts';
 import type { ChangeForm, ChangePages, SharedPage } from './change-pages.ts';
 
 /** Why a stream ended before its client disconnected. */
-export type StreamEnd = 'pruned' | 'reset' | 'stopping' | ProjectionEnd;
+export type StreamEnd = 'complete' | 'pruned' | 'reset' | 'stopping' | RequestEnd;
 
 /** Why the rows of a projection cannot be followed any more. */
 export type ProjectionEnd = 'dropped' | 'failed' | 'refused' | 'replaced';
+
+/** Why the request of a stream cannot be answered any more. */
+export type RequestEnd = ProjectionEnd | 'invalid';
 
 export type StreamRequest = Omit<ChangesRequest, 'after'> & {
   /** Undefined if the stream starts after the newest change. */
@@ -27,6 +30,8 @@ export interface BegunStream extends Pick<SharedPage, 'checkpoint' | 'availableA
   readonly after: ChangeCursor;
   /** Whether the cursor has the number of a row of another SELECT. */
   readonly isReplaced: boolean;
+  /** Whether all changes up to the requested end precede the cursor. */
+  readonly isComplete: boolean;
 }
 
 interface ChangesRead {
@@ -72,7 +77,7 @@ export class ChangeStream {
   /**
    * Reads the first page, which is kept in the cache for the stream that follows. Resolves to undefined if it cannot be
    * read now.
-   * @throws IndexerError STORE_NOT_PERMITTED; the codes of {@link projectionEnds}
+   * @throws IndexerError STORE_NOT_PERMITTED; the codes of {@link requestEnds}
    */
   async begin(request: StreamRequest, format: ChangeForm): Promise<BegunStream | undefined> {
     const firstRead = await this.#read(request, format);
@@ -83,6 +88,7 @@ export class ChangeStream {
         checkpoint: firstRead.page.checkpoint,
         availableAfter: firstRead.page.availableAfter,
         isReplaced: isOfOtherSelect(firstRead.after, firstRead.page),
+        isComplete: isCompleteWithout(firstRead.page),
       }
     );
   }
@@ -133,12 +139,15 @@ export class ChangeStream {
     if (isOfOtherSelect(after, page)) return 'replaced';
     if (page.availableAfter !== null && after.offset < page.availableAfter) return 'pruned';
     position.wasThere = isStored;
-    if (page.bytes.length > 0 || isDue) {
+    if (page.bytes.length > 0 || isDue || page.isComplete === true) {
       const idleMessage = isPassed(page, position.lastSent) ? cursorMessage(format, page.next) : heartbeat(format);
       await send(page.bytes.length > 0 ? page.bytes : idleMessage);
       [position.lastSent, position.sentAt] = [page.next, performance.now()];
     }
     position.after = page.next;
+    // The cursor is the end of the stream also if the last changes did not match.
+    if (page.isComplete === true && page.bytes.length > 0) await send(cursorMessage(format, page.next));
+    if (page.isComplete === true) return 'complete';
     return page.atEnd ? 'at the end' : 'sent';
   }
 
@@ -169,10 +178,12 @@ interface ChangePosition {
   wasThere: boolean;
 }
 
-type Step = 'sent' | 'at the end' | 'not read' | 'reset' | 'pruned' | ProjectionEnd;
+type Step = 'sent' | 'at the end' | 'not read' | 'complete' | 'reset' | 'pruned' | RequestEnd;
 
-/** Error codes of projections that a retry does not fix, and how they end a stream that has begun. */
-const projectionEnds: Readonly<Partial<Record<ErrorCode, ProjectionEnd>>> = {
+/** Error codes of requests that a retry does not fix, and how they end a stream that has begun. */
+const requestEnds: Readonly<Partial<Record<ErrorCode, RequestEnd>>> = {
+  FIELD_UNKNOWN: 'invalid',
+  FILTER_INVALID: 'invalid',
   PROJECTION_NOT_FOUND: 'dropped',
   PROJECTION_REFUSED: 'refused',
   PROJECTION_SELECT_FAILED: 'failed',
@@ -181,11 +192,11 @@ const projectionEnds: Readonly<Partial<Record<ErrorCode, ProjectionEnd>>> = {
 /** Rethrows only failures that a retry cannot fix. */
 function rethrowPermanent(thrown: unknown): undefined {
   const failure = toIndexerError(thrown);
-  if (failure.code === 'STORE_NOT_PERMITTED' || failure.code in projectionEnds) throw failure;
+  if (failure.code === 'STORE_NOT_PERMITTED' || failure.code in requestEnds) throw failure;
 }
 
-function endOrRethrow(thrown: unknown): ProjectionEnd {
-  const end = thrown instanceof IndexerError ? projectionEnds[thrown.code] : undefined;
+function endOrRethrow(thrown: unknown): RequestEnd {
+  const end = thrown instanceof IndexerError ? requestEnds[thrown.code] : undefined;
   if (end === undefined) throw thrown;
   return end;
 }
@@ -193,6 +204,11 @@ function endOrRethrow(thrown: unknown): ProjectionEnd {
 /** Whether history has reached the cursor. */
 function isOffsetStored(after: ChangeCursor, { checkpoint }: Pick<SharedPage, 'checkpoint'>): boolean {
   return after.offset <= (checkpoint ?? -1);
+}
+
+/** Whether a page reaches the requested end without a change. */
+function isCompleteWithout({ isComplete, bytes }: SharedPage): boolean {
+  return isComplete === true && bytes.length === 0;
 }
 
 function isPassed({ next }: SharedPage, lastSentCursor: ChangeCursor): boolean {

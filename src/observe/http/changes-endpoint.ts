@@ -1,15 +1,16 @@
 /**
- * `GET /changes?template=…&party=…&event_type=…&after=CURSOR`: sends changes as they are committed, and
+ * `GET /changes?template=…&event=…&where=…&after=CURSOR`: sends changes as they are committed, and
  * `GET /changes?projection=NAME&after=CURSOR` the rows of a projection. The format is Server-Sent Events or, if the client
  * accepts `application/x-ndjson`, lines of JSON. The cursor is an offset or the `id:` of an event.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { partyId, partyIdExpected } from '../../config/party-id.ts';
+import { unknownNameText, type UnknownName } from '../../config/selection/change-selection.ts';
 import type { ErrorCode } from '../../errors/catalogue.ts';
 import { toIndexerError, type IndexerError } from '../../errors/indexer-error.ts';
-import { maxNodeId, formatCursor, parseCursor } from '../../model/push/changes.ts';
+import { formatCursor } from '../../model/push/changes.ts';
 import { sendError, sendCallerError } from './answers.ts';
-import { emptyNotes, streamNotesOf, type StreamNotes, type UnseenNameKind } from './changes-notes.ts';
+import { emptyNotes, streamNotesOf, type StreamNotes } from './changes-notes.ts';
+import { parseChangesRequest } from './changes-request.ts';
 import type { ChangeForm } from '../changes/change-pages.ts';
 import { ClientSlots } from './client-slots.ts';
 import { localReader, type AccessEnd, type Reader } from './readers.ts';
@@ -18,8 +19,8 @@ import type { BegunStream, ChangeStream, StreamEnd, StreamRequest } from '../cha
 
 export interface ChangesEndpoint {
   readonly stream: ChangeStream;
-  /** Names in the filter that match nothing visible to the role. @throws IndexerError with a STORE_ code */
-  readonly unseenIn: (streamRequest: StreamRequest) => Promise<readonly UnseenNameKind[]>;
+  /** Names in the request that are unknown to its reader. @throws IndexerError with a STORE_ code */
+  readonly unknownIn: (streamRequest: StreamRequest) => Promise<readonly UnknownName[]>;
   readonly readerOf: (request: IncomingMessage) => Promise<Reader>;
   /** Maximum number of open streams. */
   readonly most: number;
@@ -27,8 +28,6 @@ export interface ChangesEndpoint {
 
 /** Milliseconds. A client that accepts no data for this long is disconnected. It may resume at its cursor. */
 const sendTimeoutMs = 30_000;
-const parameterNames = ['template', 'party', 'event_type', 'projection', 'after'] as const;
-const longestValue = 1_000;
 const fullRemedy = 'try again, or raise INDEXER_CHANGES_MAX_CLIENTS';
 
 type TokenReader = Extract<Reader, { role: unknown }>;
@@ -50,7 +49,7 @@ interface Refusal {
 /** Serves `/changes` and counts its open streams. */
 export class ChangesAnswers {
   readonly #endpoint: ChangesEndpoint;
-  readonly #asked = new Map<string, Promise<readonly UnseenNameKind[]>>();
+  readonly #asked = new Map<string, Promise<readonly UnknownName[]>>();
   readonly #places = new ClientSlots();
   #streaming = 0;
 
@@ -86,7 +85,8 @@ export class ChangesAnswers {
     const releaseSlot = this.#places.take(reader.reader);
     try {
       const handled = await this.#begin(query, request, reader);
-      if ('status' in handled) sendError(response, handled.status, handled.error, handled.more);
+      if ('status' in handled && handled.status === noContent) response.writeHead(noContent).end();
+      else if ('status' in handled) sendError(response, handled.status, handled.error, handled.more);
       else
         await this.#run({ ...handled, watch: reader.watch }, request, response, {
           gone: closeController,
@@ -109,20 +109,17 @@ export class ChangesAnswers {
     const { stream } = this.#endpoint;
     const fullRefusal = this.#noPlace(reader);
     if (fullRefusal !== undefined) return fullRefusal;
-    const parsed = parse(new URLSearchParams(query), request.headers['last-event-id']);
+    const parsed = parseChangesRequest(new URLSearchParams(query), request.headers['last-event-id']);
     if (typeof parsed === 'string') return { status: 400, error: parsed };
-    const { template, party, eventTypes, projection, after } = parsed;
-    const streamRequest = { template, party, eventTypes, projection, after, role, rights, reader };
+    const { isResumed, mayBeUnknown, ...requested } = parsed;
+    const streamRequest = { ...requested, role, rights, reader };
     const begunStream = await stream.begin(streamRequest, formatOf(request));
-    const beginRefusal = begunStream === undefined ? undefined : cursorRefusal(begunStream, parsed.isResumed);
-    if (beginRefusal !== undefined) return beginRefusal;
-    const isNamed = template !== null || party !== null;
     if (begunStream === undefined) return { streamRequest, first: begunStream, notes: emptyNotes };
-    return {
-      streamRequest,
-      first: begunStream,
-      notes: streamNotesOf(isNamed ? await this.#unseenIn(streamRequest) : [], begunStream),
-    };
+    const beginRefusal = cursorRefusal(begunStream, isResumed);
+    if (beginRefusal !== undefined) return beginRefusal;
+    const unknownNames = hasNames(streamRequest) ? await this.#unknownIn(streamRequest) : [];
+    if (unknownNames.length > 0 && !mayBeUnknown) return nameRefusal(unknownNames);
+    return { streamRequest, first: begunStream, notes: streamNotesOf(unknownNames, begunStream) };
   }
 
   /** The reason why a stream that has taken a slot must release it. Undefined if the stream may keep its slot. */
@@ -137,16 +134,16 @@ export class ChangesAnswers {
   }
 
   /**
-   * Names in the filter that match nothing. Identical concurrent requests of a reader share one read. The result is
-   * empty if the read fails, because a stream should not be refused only because a note is missing.
+   * Unknown names in a request. Identical concurrent requests of a reader share one read. The result is empty if the
+   * read fails, because a stream should not be refused while the database cannot be read.
    */
-  #unseenIn(streamRequest: StreamRequest): Promise<readonly UnseenNameKind[]> {
-    const { reader, role, rights, template, party } = streamRequest;
-    const key = JSON.stringify([reader, role, rights?.key, template, party]);
+  #unknownIn(streamRequest: StreamRequest): Promise<readonly UnknownName[]> {
+    const { reader, role, rights, template, party, selection } = streamRequest;
+    const key = JSON.stringify([reader, role, rights?.key, template, party, selection]);
     const pendingNames = this.#asked.get(key);
     if (pendingNames !== undefined) return pendingNames;
     const pending = this.#endpoint
-      .unseenIn(streamRequest)
+      .unknownIn(streamRequest)
       .catch(() => [])
       .finally(() => this.#asked.delete(key));
     this.#asked.set(key, pending);
@@ -172,7 +169,7 @@ export class ChangesAnswers {
     response.write(format === 'sse' ? `${comments}retry: 1000\n\n` : '\n');
     const send = (chunk: string | Buffer): Promise<void> => sendChunk(response, chunk, unsentBytes);
     const endResponse = (end: StreamEndReason): void => {
-      if (!response.writableEnded) response.end(format === 'sse' ? endEvent(end) : '');
+      if (!response.writableEnded) response.end(format === 'sse' ? endEvent(end) : endLine(end));
     };
     const stopWatching = watch?.((end) => {
       // Without this, a client that accepts no data would receive its buffered data after the end of the stream.
@@ -195,15 +192,17 @@ export class ChangesAnswers {
   }
 }
 
-/** Status of a request for a projection that cannot be followed. */
-const projectionStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+/** Status of a request that cannot be answered because of what it selects. */
+const selectionStatuses: Readonly<Partial<Record<ErrorCode, number>>> = {
+  FIELD_UNKNOWN: 400,
+  FILTER_INVALID: 400,
   PROJECTION_NOT_FOUND: 404,
   PROJECTION_REFUSED: 403,
   PROJECTION_SELECT_FAILED: 503,
 };
 
 function sendFailure(response: ServerResponse, { code, message, remedy }: IndexerError): void {
-  const status = projectionStatuses[code];
+  const status = selectionStatuses[code];
   sendError(response, status ?? 503, status === undefined ? 'changes cannot be read now' : message, { code, remedy });
 }
 
@@ -231,10 +230,12 @@ function sendChunk(response: ServerResponse, chunk: string | Buffer, unsentBytes
 type StreamEndReason = StreamEnd | AccessEnd;
 
 const meanings: Readonly<Record<StreamEndReason, string>> = {
+  complete: 'every change up to the requested end was sent',
   changed: 'the rights of this user on the participant have changed: reconnect',
   dropped: 'the projection was dropped',
   expired: 'the token has expired',
   failed: 'the SELECT of the projection fails: reconnect when it is corrected',
+  invalid: 'the filter no longer fits the fields of the template or interface: correct it',
   pruned: 'the next changes were pruned before they were sent',
   refused: 'the projection was changed, and this reader may not read it any more',
   replaced: 'the projection has another SELECT: read its view again',
@@ -248,13 +249,32 @@ function endEvent(end: StreamEndReason): string {
   return `event: ${end === 'stopping' ? 'stopping' : 'end'}\ndata: ${JSON.stringify({ reason: end, message: meanings[end] })}\n\n`;
 }
 
+/** Lines are changes, so only an end that the client requested has a line. */
+function endLine(end: StreamEndReason): string {
+  return end === 'complete' ? `${JSON.stringify({ end, message: meanings[end] })}\n` : '';
+}
+
+/** Browsers do not reconnect after this status. */
+const noContent = 204;
+
+function hasNames({ template, party, selection }: StreamRequest): boolean {
+  const isSelective = selection !== undefined && (selection.interfaceName !== null || selection.choices.length > 0);
+  return template !== null || party !== null || isSelective;
+}
+
+function nameRefusal(unknownNames: readonly UnknownName[]): Refusal {
+  const error = unknownNames.map(unknownNameText).join('; ');
+  const nearest = Object.fromEntries(unknownNames.map((unknown) => [unknown.parameter, unknown.nearest]));
+  return { status: 400, error, more: { nearest, remedy: 'correct it, or add unseen=allow if it will exist later' } };
+}
+
 /**
  * The reason why a stream cannot begin at the cursor. If an offset is ahead of history, the stream waits, because the
  * update that an application has just written may not be stored yet. The id of an event, however, was sent before. If
  * the id is ahead of history, history was reset.
  */
 function cursorRefusal(
-  { checkpoint, availableAfter, after, isReplaced }: BegunStream,
+  { checkpoint, availableAfter, after, isReplaced, isComplete }: BegunStream,
   isResumed: boolean,
 ): Refusal | undefined {
   if (availableAfter !== null && after.offset < availableAfter) {
@@ -269,49 +289,7 @@ function cursorRefusal(
     const error = `the id ${formatCursor(after)} is of another SELECT than the projection has now: read its view, then begin at an offset`;
     return { status: 409, error, more: { checkpoint } };
   }
-  return undefined;
-}
-
-type ChangesRequest = Omit<StreamRequest, 'role' | 'rights' | 'reader'> & { readonly isResumed: boolean };
-
-/**
- * Parses the request. The header takes precedence, because a browser that reconnects adds it.
- * @returns an error message if the request is invalid
- */
-function parse(query: URLSearchParams, lastEventId: string | string[] | undefined): ChangesRequest | string {
-  for (const name of query.keys()) {
-    if (!(parameterNames as readonly string[]).includes(name)) {
-      return `unknown parameter "${name.slice(0, 40)}"; known: ${parameterNames.join(', ')}`;
-    }
-    if (name !== 'event_type' && query.getAll(name).length > 1) return `${name} is given more than once`;
-    if (query.getAll(name).some((value) => value === '' || value.length > longestValue || value.includes('\0'))) {
-      return `${name} must have 1 to ${String(longestValue)} characters`;
-    }
-  }
-  const [template, party] = [query.get('template'), query.get('party')];
-  // A name without package and module never matches.
-  if (template !== null && !/^[^:]+:[^:]+:[^:]+$/.test(template)) {
-    return 'template must be package-name:Module:Entity, such as splice-amulet:Splice.Amulet:Amulet';
-  }
-  if (party !== null && !partyId.test(party)) return `party must be ${partyIdExpected}`;
-  const [projection, eventTypes] = [query.get('projection'), query.getAll('event_type')];
-  if (projection !== null && (template !== null || party !== null || eventTypes.length > 0)) {
-    return 'projection cannot be combined with template, party or event_type: filter its rows in its SELECT';
-  }
-  const isResumed = typeof lastEventId === 'string' && lastEventId !== '';
-  const from = isResumed ? lastEventId : query.get('after');
-  const after = from === null ? undefined : parseCursor(from);
-  if (from !== null && (after === undefined || (after.version !== undefined && projection === null))) {
-    return `after and Last-Event-ID must be an offset or the id of an event: 42 or 42-${String(maxNodeId)}`;
-  }
-  return {
-    template,
-    party,
-    eventTypes,
-    projection,
-    after,
-    isResumed,
-  };
+  return isResumed && isComplete ? { status: noContent, error: meanings.complete } : undefined;
 }
 
 function formatOf({ headers }: IncomingMessage): ChangeForm {

@@ -1,5 +1,6 @@
 /** Which history a page of changes can have: the checkpoint, where history begins, and the end of a bounded range. */
 import { escapeIdentifier, type ClientBase } from 'pg';
+import type { ChangesPage, ChangesRequest } from '../../model/push/changes.ts';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
 
 /** Maximum number of updates searched for one page, even if few of them match. */
@@ -40,4 +41,56 @@ export async function readRangeEnd(
     [after, checkpoint],
   );
   return rows[0]?.offset ?? checkpoint;
+}
+
+type SearchedEnd = Pick<ChangesRequest, 'after' | 'until'> &
+  Pick<ChangesPage, 'checkpoint'> & { readonly most: number };
+
+interface PageEnd {
+  /** Last offset of the page. */
+  readonly upTo: number;
+  /** Whether no offset is left before the end of the stream, or the position is beyond the checkpoint. */
+  readonly isEmpty: boolean;
+  /** Whether the page reaches `until`. */
+  readonly isComplete: boolean;
+}
+
+/**
+ * The end of a page: the last offset of a number of updates, the end of the stream, or the checkpoint. A time ends the
+ * stream before the first update that is later, which is stored only after that time.
+ */
+export async function readPageEnd(
+  client: ClientBase,
+  schemas: ReadSchemas,
+  { after, until, checkpoint, most }: SearchedEnd,
+): Promise<PageEnd> {
+  const lastOffset = until !== undefined && 'offset' in until ? until.offset : Infinity;
+  const isStored = checkpoint !== null && lastOffset <= checkpoint;
+  const from = after.node === null ? after.offset : after.offset - 1;
+  if (checkpoint === null || after.offset > checkpoint || from >= lastOffset) {
+    return { upTo: after.offset, isEmpty: true, isComplete: isStored };
+  }
+  const rangeEnd = await readRangeEnd(client, schemas, after.offset, checkpoint, most);
+  const later =
+    until !== undefined && 'time' in until
+      ? await readFirstLater(client, schemas, until.time, { from, upTo: rangeEnd })
+      : null;
+  const upTo = Math.min(rangeEnd, lastOffset, later === null ? Infinity : later - 1);
+  const isComplete = later !== null || (isStored && upTo === lastOffset);
+  return { upTo, isEmpty: isComplete && upTo <= from, isComplete };
+}
+
+/** The first update of the range that is later than a time, by ledger effective time as in `known_offset`. */
+async function readFirstLater(
+  client: ClientBase,
+  { storage }: ReadSchemas,
+  time: string,
+  { from, upTo }: { readonly from: number; readonly upTo: number },
+): Promise<number | null> {
+  const { rows } = await client.query<{ offset: number | null }>(
+    `select min(u."offset") as offset from ${escapeIdentifier(storage)}.updates u
+      where u."offset" > $1 and u."offset" <= $2 and coalesce(u.effective_at, u.record_time) > $3`,
+    [from, upTo, time],
+  );
+  return rows[0]?.offset ?? null;
 }

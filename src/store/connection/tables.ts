@@ -719,7 +719,7 @@ interface WebhooksTable {
   readonly template: string | null;
   readonly party: string | null;
   readonly event_types: Generated<readonly string[]>;
-  readonly state: Generated<'active' | 'disabled'>;
+  readonly state: Generated<'active' | 'disabled' | 'finished'>;
   readonly cursor_offset: number | null;
   readonly cursor_node: number | null;
   readonly missed: string | null;
@@ -728,6 +728,11 @@ interface WebhooksTable {
   readonly problem: string | null;
   readonly problem_at: Date | null;
   readonly projection: string | null;
+  readonly interface_name: string | null;
+  readonly choices: Generated<readonly string[]>;
+  readonly token_events: Generated<readonly string[]>;
+  readonly filter: string | null;
+  readonly until: string | null;
 }
 
 export interface Tables {

@@ -1,5 +1,5 @@
 /**
- * Finds requested parties and templates that occur in no stored row. A mistyped name would otherwise silently return no
+ * Finds requested parties that occur in no stored row. A mistyped name would otherwise silently return no
  * rows.
  */
 import { escapeIdentifier, type ClientBase } from 'pg';
@@ -30,21 +30,4 @@ export async function unseenParties(database: Database, parties: readonly string
     ),
   );
   return rows;
-}
-
-/** Whether any template has this complete name, and similar names. */
-export async function unseenTemplate(
-  database: Database,
-  template: string,
-): Promise<{ readonly isInterface: boolean; readonly nearest: string | null } | undefined> {
-  const explore = escapeIdentifier(readSchemas(database.schema).explore);
-  const { rows } = await database.withClient((client) =>
-    client.query<{ isInterface: boolean; nearest: string | null }>(
-      `select k.kinds is not null as "isInterface", ${explore}.similar_names($1) as nearest
-         from (select array_agg(t.kind) as kinds from ${explore}.templates t where t.template_fqn = $1) k
-        where k.kinds is null or not 'template' = any (k.kinds)`,
-      [template],
-    ),
-  );
-  return rows[0];
 }

@@ -3,7 +3,7 @@
  * may do this.
  */
 import type { ClientBase } from 'pg';
-import type { ChangeCursor } from '../../model/push/changes.ts';
+import type { ChangeCursor, ChangeSelection, Until } from '../../model/push/changes.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { DeadLetter, Webhook } from '../../model/push/webhook.ts';
 import type { Database } from '../connection/database.ts';
@@ -19,7 +19,7 @@ export type AddedWebhook = Omit<Webhook, 'hookId' | 'secrets'> & {
 
 export interface ListedWebhook {
   readonly name: string;
-  readonly state: 'active' | 'disabled';
+  readonly state: 'active' | 'disabled' | 'finished';
   /** URL of the receiver without its secret parts: nothing after the host. */
   readonly receiver: string;
   readonly role: string;
@@ -27,6 +27,11 @@ export interface ListedWebhook {
   readonly party: string | null;
   readonly eventTypes: readonly string[];
   readonly projection: string | null;
+  readonly interfaceName: string | null;
+  readonly choices: readonly string[];
+  readonly tokenEvents: readonly string[];
+  readonly where: string | null;
+  readonly until: string | null;
   readonly cursor: ChangeCursor | null;
   readonly checkpoint: number | null;
   readonly deadLetters: number;
@@ -51,15 +56,26 @@ export function holdOf(name: string): string {
  */
 export function addWebhook(database: Database, webhook: AddedWebhook): Promise<number | null> {
   return withRetentionLock(database, async (client) => {
-    const { name, url, secret, role, template, party, eventTypes, projection = null } = webhook;
+    const { name, url, secret, role, template, party, eventTypes, projection = null, selection, until } = webhook;
     const { problem } = await allowReadAs(client, database.schema, role);
     if (problem !== null) throw refusalError(problem.found, problem.remedy);
     if (projection !== null) await findVersions(client, database.schema, projection, role);
     const beginOffset = await resolveBegin(client, webhook.after);
     const { rowCount } = await client.query(
-      `insert into webhooks (name, role_name, template, party, event_types, cursor_offset, projection)
-       values ($1, $2, $3, $4, $5, $6, $7) on conflict (name) do nothing`,
-      [name, role, template, party, eventTypes, beginOffset, projection],
+      `insert into webhooks (name, role_name, template, party, event_types, cursor_offset, projection, interface_name, choices,
+                             token_events, filter, until)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) on conflict (name) do nothing`,
+      [
+        name,
+        role,
+        template,
+        party,
+        eventTypes,
+        beginOffset,
+        projection,
+        ...selectionValues(selection),
+        textOfUntil(until),
+      ],
     );
     if (rowCount === 0)
       throw refusalError(
@@ -76,6 +92,16 @@ export function addWebhook(database: Database, webhook: AddedWebhook): Promise<n
   });
 }
 
+function selectionValues(selection: ChangeSelection | null | undefined): readonly unknown[] {
+  const { interfaceName = null, choices = [], tokenEvents = [], where = null } = selection ?? {};
+  return [interfaceName, choices, tokenEvents, where];
+}
+
+function textOfUntil(until: Until | null | undefined): string | null {
+  if (until === null || until === undefined) return null;
+  return 'offset' in until ? String(until.offset) : until.time;
+}
+
 async function resolveBegin(client: ClientBase, after: number | undefined): Promise<number | null> {
   if (after !== undefined) return after;
   const { rows } = await client.query<{ checkpoint: number | null }>('select checkpoint from stream');
@@ -88,7 +114,8 @@ export async function listWebhooks(database: Database): Promise<readonly ListedW
     const insertResult = await client.query<
       Omit<ListedWebhook, 'receiver' | 'cursor'> & { url: string | null } & DeliveryPosition
     >(
-      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection, w.missed,
+      `select w.name, w.state, s.url, w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection,
+              w.interface_name as "interfaceName", w.choices, w.token_events as "tokenEvents", w.filter as "where", w.until, w.missed,
               w.problem, w.problem_at as "problemAt",
               w.cursor_offset as offset, w.cursor_node as node, (select checkpoint from stream) as checkpoint,
               (select count(*) from webhook_dead_letters d where d.name = w.name) as "deadLetters",

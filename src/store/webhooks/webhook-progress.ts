@@ -1,7 +1,9 @@
 /** Stores the progress of webhook deliveries. Each change is one statement, and needs only the rights of the writer. */
-import type { ChangeCursor } from '../../model/push/changes.ts';
+import { isUnselective, parseUntil } from '../../config/selection/change-selection.ts';
+import type { ChangeCursor, ChangeSelection } from '../../model/push/changes.ts';
 import type { DeadLetter, Webhook, WebhookState } from '../../model/push/webhook.ts';
 import { readChanges } from '../changes/read-changes.ts';
+import { Selections } from '../changes/selections.ts';
 import type { Database } from '../connection/database.ts';
 
 /**
@@ -12,12 +14,13 @@ const pageCharacters = 4_000_000;
 
 /** Implements the port of the deliveries. @param database the caller closes it */
 export function webhookProgress(database: Database) {
+  const selections = new Selections();
   return {
     standing: () => readWebhookStates(database),
     active: () => active(database),
     cursor: (webhook: Webhook) => cursor(database, webhook),
     changes: (request: Parameters<typeof readChanges>[1], rows: number) =>
-      readChanges(database, request, rows, pageCharacters),
+      readChanges(database, request, rows, pageCharacters, selections),
     move: (webhook: Webhook, from: ChangeCursor | null, to: ChangeCursor) => move(database, webhook, from, to),
     bury: (webhook: Webhook, deadLetters: readonly DeadLetter[]) => storeDeadLetters(database, webhook, deadLetters),
     dig: ({ name }: Webhook, { offset, node }: Pick<DeadLetter, 'offset' | 'node'>) =>
@@ -28,7 +31,8 @@ export function webhookProgress(database: Database) {
       ]),
     deadContracts: (webhook: Webhook) => deadContracts(database, webhook),
     replays: (webhook: Webhook, maxLetters: number) => readReplays(database, webhook, maxLetters),
-    disable: (webhook: Webhook) => disable(database, webhook),
+    disable: (webhook: Webhook) => end(database, webhook, 'disabled'),
+    finish: (webhook: Webhook) => end(database, webhook, 'finished'),
     noteProblem: ({ hookId }: Webhook, problem: string | null) =>
       run(
         database,
@@ -59,14 +63,26 @@ function readWebhookStates(database: Database): Promise<readonly WebhookState[]>
   );
 }
 
-function active(database: Database): Promise<readonly Webhook[]> {
-  return rowsOf<Webhook>(
+type StoredWebhook = Omit<Webhook, 'selection' | 'until'> & {
+  readonly selection: ChangeSelection;
+  readonly until: string | null;
+};
+
+async function active(database: Database): Promise<readonly Webhook[]> {
+  const rows = await rowsOf<StoredWebhook>(
     database,
     `select w.name, w.hook_id as "hookId", s.url, array_remove(array[s.secret, s.previous_secret], null) as secrets,
-            w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection
+            w.role_name as role, w.template, w.party, w.event_types as "eventTypes", w.projection, w.until,
+            json_build_object('interfaceName', w.interface_name, 'choices', w.choices, 'tokenEvents', w.token_events,
+                              'where', w.filter) as selection
        from webhooks w join webhook_secrets s on s.name = w.name where w.state = 'active' order by w.name`,
     [],
   );
+  return rows.map(({ selection, until, ...webhook }) => ({
+    ...webhook,
+    selection: isUnselective(selection) ? null : selection,
+    until: until === null ? null : (parseUntil(until) ?? null),
+  }));
 }
 
 async function cursor(database: Database, { hookId }: Webhook): Promise<ChangeCursor | null | undefined> {
@@ -155,11 +171,12 @@ function readReplays(database: Database, { name }: Webhook, maxLetters: number):
   );
 }
 
-function disable(database: Database, { hookId }: Webhook): Promise<void> {
+/** Ends deliveries. History is not held any longer. */
+function end(database: Database, { hookId }: Webhook, state: 'disabled' | 'finished'): Promise<void> {
   return run(
     database,
-    `with disabled as (update webhooks set state = 'disabled' where hook_id = $1 returning name)
-     delete from retention_holds h using disabled g where h.name = 'webhook:' || g.name`,
-    [hookId],
+    `with ended as (update webhooks set state = $2 where hook_id = $1 returning name)
+     delete from retention_holds h using ended g where h.name = 'webhook:' || g.name`,
+    [hookId, state],
   );
 }

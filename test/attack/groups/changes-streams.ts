@@ -138,7 +138,7 @@ const crowdedAttempt: Attempt = {
   expected: `each first response to the other token comes within ${String(firstAnswerMs / 1000)} s`,
   run: async (world) => {
     const { limited: limitedToken, all: allToken } = world.tokens;
-    const text = `GET /changes?event_type=y{n} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${limitedToken.token}\r\n\r\n`;
+    const text = `GET /changes?party=y{n}::1220&unseen=allow HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${limitedToken.token}\r\n\r\n`;
     const flooding = flood(world, { connections: 500, text, holdMs: 15_000 });
     const abortFlood = new AbortController();
     const whenFlooded = flooding.finally(() => abortFlood.abort());
