@@ -40,6 +40,8 @@ export interface IngestOptions {
   readonly unchecked?: boolean;
   /** Runs concurrently with the measurement. */
   readonly disturb?: (indexer: Child, databaseUrl: string) => Promise<void>;
+  /** Runs after the measurement, while the indexer is still running. */
+  readonly afterwards?: () => Promise<void>;
   readonly onSample?: (sample: Sample, indexer: Child) => void;
 }
 
@@ -72,6 +74,7 @@ export async function runIngest(
   });
   try {
     const { weigh: finishWeighing, ...run } = await measuredRun(options, { database, replay, indexer, frames });
+    await options.afterwards?.();
     await indexer.stop();
     const weight = await finishWeighing?.();
     const error = await checked(options, database);

@@ -11,6 +11,8 @@ export interface PushOptions {
   readonly transactions: number;
   /** Number of concurrent clients of /changes. */
   readonly clients: number;
+  /** Number of filtered subscriptions; 0 to leave out this part. */
+  readonly subscriptions: number;
 }
 
 /** The report; undefined for parts that were not measured. */
@@ -27,6 +29,14 @@ export interface PushFigures {
    * percentile over all clients and updates.
    */
   readonly p99_ms?: number;
+  readonly subscriptions?: number;
+  /** Events per second from the first frame to the last commit, without and with filtered subscriptions. */
+  readonly ingest_alone_per_s?: number | undefined;
+  readonly ingest_filtered_per_s?: number | undefined;
+  readonly filtered_vs_alone?: number;
+  readonly filtered_events?: number;
+  /** Time from the last commit until every subscription has reached it. */
+  readonly filtered_behind_s?: number;
 }
 
 /** One measurement. It leaves nothing behind, and may print more than the report contains. */

@@ -1,4 +1,7 @@
-/** `npm run bench:push -- [--transactions N] [--clients N] [--json FILE]`: speed and completeness of webhooks and `/changes`. */
+/**
+ * `npm run bench:push -- [--transactions N] [--clients N] [--subscriptions N] [--only PART] [--json FILE]`: speed and
+ * completeness of webhooks and `/changes`, and what filtered subscriptions cost ingest.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { resolve } from 'node:path';
@@ -12,31 +15,38 @@ import { updatesRecording } from '../replay/recording.ts';
 import { measureDeliveries } from './deliveries.ts';
 import { merged, type PushFigures, type PushPart } from './figures.ts';
 import { measureStreams } from './streams.ts';
+import { measureSubscriptions } from './subscriptions.ts';
 
 /** The parts by the name that is printed while they run, one after the other. */
 const pushParts: Readonly<Record<string, PushPart>> = {
   'deliveries to a webhook': measureDeliveries,
   'clients that listen': measureStreams,
+  'filtered subscriptions': measureSubscriptions,
 };
 
 const { values } = parseArgs({
   options: {
     transactions: { type: 'string', default: '30000' },
     clients: { type: 'string', default: '10000' },
+    subscriptions: { type: 'string', default: '0' },
+    only: { type: 'string' },
     json: { type: 'string' },
   },
   strict: true,
 });
 
-/** @throws Error unless it is a positive integer */
-function parseInteger(flag: 'transactions' | 'clients'): number {
+/** @throws Error unless it is an integer that is not below `least` */
+function parseInteger(flag: 'transactions' | 'clients' | 'subscriptions', least = 1): number {
   const value = Number(values[flag]);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new Error(`--${flag}: expected a positive integer, got ${values[flag]}`);
+  if (Number.isSafeInteger(value) && value >= least) return value;
+  throw new Error(`--${flag}: expected an integer of at least ${String(least)}, got ${values[flag]}`);
 }
 
 async function main(): Promise<void> {
   const [transactions, clients] = [parseInteger('transactions'), parseInteger('clients')];
+  const subscriptions = parseInteger('subscriptions', 0);
+  const parts = Object.entries(pushParts).filter(([name]) => values.only === undefined || name.includes(values.only));
+  if (parts.length === 0) throw new Error(`--only: expected a part of ${Object.keys(pushParts).join(', ')}`);
   prepareOutputs();
   const folder = resolve('.bench');
   mkdirSync(folder, { recursive: true });
@@ -49,9 +59,9 @@ async function main(): Promise<void> {
   });
   const server = await openServer({ url: undefined, folder, settings: {} });
   const figures: PushFigures[] = [];
-  for (const [name, measure] of Object.entries(pushParts)) {
+  for (const [name, measure] of parts) {
     printStatus(name);
-    figures.push(await measure({ server, profile, recording, transactions, clients }));
+    figures.push(await measure({ server, profile, recording, transactions, clients, subscriptions }));
   }
   printStatus('');
   const [cpu] = cpus();
