@@ -56,6 +56,7 @@ function factsOf(checkpoint: number): ReadFacts {
     unreadPackages: [],
     lateUpdates: [],
     redactionsFingerprint: '',
+    prunedRedactionsFingerprint: '',
     redacted: { contracts: [], exercises: [], interface_views: [] },
     unhostedRange: undefined,
   };

@@ -69,10 +69,10 @@ begin
   get diagnostics interface_views = row_count;
   -- Rows of projections at the activations and exercises of these contracts read the contracts. Rows at their ends do not
   -- exist since the boundary was stored.
-  insert into :storage.projection_changes (offsets)
-  select int8range(after_offset, least(to_offset, boundary), '(]') where exists (select from :storage.projections)
+  insert into :storage.projection_changes (offsets, is_pruned)
+  select int8range(after_offset, least(to_offset, boundary), '(]'), true where exists (select from :storage.projections)
   union
-  select distinct int8range(x."offset", x."offset", '[]')
+  select distinct int8range(x."offset", x."offset", '[]'), true
     from :storage.ended e
     join :storage.exercises x on :storage.id_text(x.contract_id) = :storage.id_text(e.contract_id)
    where exists (select from :storage.projections)
@@ -151,8 +151,8 @@ begin
   delete from :storage.topology_events p
    where p."offset" > after_offset and p."offset" <= to_offset and p.participant_id is distinct from participant;
   get diagnostics topology_events = row_count;
-  insert into :storage.projection_changes (offsets)
-  select int8range(after_offset, to_offset, '(]') where exists (select from :storage.projections);
+  insert into :storage.projection_changes (offsets, is_pruned)
+  select int8range(after_offset, to_offset, '(]'), true where exists (select from :storage.projections);
   delete from :storage.completions c where c."offset" > after_offset and c."offset" <= to_offset;
   get diagnostics completions = row_count;
   return next;

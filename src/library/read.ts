@@ -12,6 +12,8 @@ export type {
   ReadColumn,
   ReadCoverage,
   ReadFacts,
+  ReadProjection,
+  ReadRange,
   ReadRedactions,
   Reads,
   ReadTable,

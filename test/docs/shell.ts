@@ -142,6 +142,11 @@ export const skippedCommands: readonly NotRun[] = [
     command: / s3:/,
     reason: 'needs a bucket: test/lake/bucket.outside.test.ts',
   },
+  {
+    page: 'docs/how-to/integrate/parquet-export.md',
+    command: / projection (?:drop|add) volumes/,
+    reason: 'needs this projection: test/projections/users/exported.slow.test.ts',
+  },
 ];
 
 /** Pages whose commands another test runs or compares with the program. */

@@ -40,7 +40,7 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   projections: 'kept',
   projection_changes: 'added',
   user_projections: 'kept',
-  ...Object.fromEntries(projectionNames.map((name) => [projectedTable(name), 'kept'])),
+  ...Object.fromEntries([...projectionNames.map(projectedTable), 'history_changes'].map((name) => [name, 'kept'])),
   filter_additions: 'kept',
   interface_views: 'cut',
   live: 'cut',
@@ -84,7 +84,7 @@ const volatile: Readonly<Record<string, string>> = {
   filter_additions: 'from_offset,complete_from,updated_at',
   interface_views: 'redaction_id',
   quarantine: 'epoch,quarantined_at',
-  projections: 'updated_at',
+  projections: 'updated_at,listed_at',
   projection_changes: 'noted_at',
   reader_tokens: 'created_at',
   stream: 'epoch,writer,seeded_at,ledger_end,participant_pruned_offset',
@@ -116,7 +116,7 @@ const tablesWithoutHistory = new Set([
   'projections',
   'projection_changes',
   'user_projections',
-  ...projectionNames.map(projectedTable),
+  ...projectionNames.map((name): string => projectedTable(name)).concat('history_changes'),
 ]);
 
 type Rows = readonly string[];
@@ -223,7 +223,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
     await query(
       world.database.url,
       `insert into long.projections (name, select_hash) values ('token_changes', '');
-       insert into long.projection_changes (offsets) values ('(,)');
+       insert into long.projection_changes (offsets) values ('(,)'); insert into long.history_changes values (1, '{[1,2)}');
        insert into long.user_projections (name, generation, select_text, select_hash, read_role, looks_up, sources, key_columns, index_columns)
          values ('volumes', 1, '', '', 'reader', true, '{}', '{}', '{}');
        ${projectionNames.map((name) => `insert into long.${projectedTable(name)} ("offset") values (1)`).join(';\n')}`,

@@ -58,6 +58,7 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   active_counts: 'none',
   projections: 'none',
   projection_changes: 'none',
+  history_changes: 'none',
   user_projections: 'none',
   ...Object.fromEntries(projectionNames.map((name) => [projectedTable(name), 'none'])),
   activity_hourly: 'none',

@@ -128,7 +128,8 @@ beforeAll(async () => {
      insert into ledger.verifications values ('invariants', 'equal', 1, now(), 1, 1, 0, 0);
      insert into ledger.user_projections (name, generation, select_text, select_hash, read_role, looks_up, sources, key_columns, index_columns)
        values ('secret', 1, 'secret', '', 'secret', true, '{}', '{}', '{}');
-     insert into ledger.projection_changes (offsets) values ('[1,1]')`,
+     insert into ledger.projection_changes (offsets) values ('[1,1]');
+     insert into ledger.history_changes (change_number, offsets) values (1, '{[1,1]}')`,
   );
   tables = await relations(testDatabase.url);
 });

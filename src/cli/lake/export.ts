@@ -29,7 +29,7 @@ export const exportCommand: Command = {
       name: 'views',
       value: 'GLOB',
       list: true,
-      doc: "also export typed views, such as 'typed.*'; later runs continue them",
+      doc: "also export typed views or your own projections, such as 'typed.*' or 'derived.*'",
     },
     { name: 'follow', doc: 'continue as the checkpoint advances, until stopped' },
     { name: 'interval', value: 'SECONDS', doc: 'with --follow: time between two checks; default 60' },
@@ -119,8 +119,8 @@ function isOffset(text: string): boolean {
 
 function globMatcher(globs: readonly string[]): (name: string) => boolean {
   for (const glob of globs) {
-    if (!/^typed\.[\w$*?]+$/.test(glob))
-      throw commandUsageError(`--views takes typed.NAME with * and ?, found "${glob.slice(0, 80)}"`);
+    if (!/^(?:typed|derived)\.[\w$*?]+$/.test(glob))
+      throw commandUsageError(`--views takes typed.NAME and derived.NAME with * and ?, found "${glob.slice(0, 80)}"`);
   }
   const patterns = globs.map((glob) => {
     const pattern = glob
@@ -160,5 +160,5 @@ async function beginHold(database: Database, name: string): Promise<void> {
 
 async function moveHold(database: Database, name: string, offset: number): Promise<void> {
   const { placeHold } = await import('../../store/retention/holds.ts');
-  await placeHold(database, { name, offset, reason: 'exported up to here' });
+  await placeHold(database, { name, offset, reason: 'exported up to here', fromFirst: true });
 }

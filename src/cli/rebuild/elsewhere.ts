@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { IndexerError } from '../../errors/indexer-error.ts';
+import { IndexerError, toIndexerError } from '../../errors/indexer-error.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
 import type { Database } from '../../store/connection/database.ts';
 import { databaseLabel, isSameDatabase } from '../../store/connection/hosts.ts';
@@ -191,7 +191,25 @@ export async function reportHandoverOutcome(
     const { checkpoint, pauseMs } = outcome;
     print(`done: handed over at offset ${String(checkpoint)}; write pause ${String(pauseMs)} ms`);
   }
+  await createProjections(target, print);
   print(
     `the stream continues in ${label} when an indexer is started with that DATABASE_URL; no indexer writes here any more`,
   );
+}
+
+/** Creates the projections of users in the target, where only their SELECTs were copied. Their rows are stored there again. */
+async function createProjections(target: Database, print: PrintLine): Promise<void> {
+  const { listProjections } = await import('../../store/user-projections/list.ts');
+  const { refillProjection } = await import('../../store/user-projections/change.ts');
+  for (const { name } of await listProjections(target)) {
+    try {
+      await refillProjection(target, name);
+      print(`projection ${name} is created there; its rows are stored in the background`);
+    } catch (thrown) {
+      const { message, remedy } = toIndexerError(thrown);
+      print(
+        `projection ${name} is not created there: ${message}; ${remedy}; then run there: ledger-indexer projection refill ${name}`,
+      );
+    }
+  }
 }

@@ -174,6 +174,12 @@ interface FilterInterfacesTable {
   readonly updated_at: Generated<Date>;
 }
 
+interface HistoryChangesTable {
+  readonly change_number: number;
+  readonly offsets: string;
+  readonly noted_at: Generated<Date>;
+}
+
 interface InterfaceViewsTable {
   readonly offset: number;
   readonly node_id: number;
@@ -474,6 +480,7 @@ interface ProjectedTrafficPurchasesTable {
 interface ProjectionChangesTable {
   readonly offsets: string;
   readonly noted_at: Generated<Date>;
+  readonly is_pruned: Generated<boolean>;
 }
 
 interface ProjectionsTable {
@@ -488,6 +495,7 @@ interface ProjectionsTable {
   readonly view_name: string | null;
   readonly generation: number | null;
   readonly looks_up: Generated<boolean>;
+  readonly listed_at: Generated<Date>;
 }
 
 interface QuarantineTable {
@@ -751,6 +759,7 @@ export interface Tables {
   readonly exercises: ExercisesTable;
   readonly filter_additions: FilterAdditionsTable;
   readonly filter_interfaces: FilterInterfacesTable;
+  readonly history_changes: HistoryChangesTable;
   readonly interface_views: InterfaceViewsTable;
   readonly jobs: JobsTable;
   readonly live: LiveTable;

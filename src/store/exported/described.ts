@@ -64,5 +64,8 @@ export function copyStatement(table: ExportedTable, from: number, to: number, in
  */
 function filledIn({ sql }: StoredTable, from: number, to: number, includeUnhosted: boolean): string {
   const values = { from: String(from), to: String(to), unhosted: String(includeUnhosted) };
-  return sql.replaceAll(/\$(from|to|unhosted)\b/g, (_, name: keyof typeof values) => values[name]);
+  // Quoted names of columns may contain the same texts.
+  return sql.replaceAll(/"(?:[^"]|"")*"|\$(from|to|unhosted)\b/g, (text, name: keyof typeof values | undefined) =>
+    name === undefined ? text : values[name],
+  );
 }

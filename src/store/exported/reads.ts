@@ -28,9 +28,33 @@ export interface Redactable {
   readonly redactionId?: string;
 }
 
+/** A range of offsets; both ends are included. */
+export interface ReadRange {
+  readonly from: number;
+  /** Null if the range has no end. */
+  readonly to: number | null;
+}
+
+/** State of the stored rows of a projection that a user added. */
+export interface ReadProjection {
+  /** A fingerprint of the SELECT and of the time since which its rows are stored. */
+  readonly version: string;
+  /** A fingerprint of the views that the SELECT can read. */
+  readonly views: string;
+  /** Offsets whose rows are stored, in ascending order. Rows at other offsets must not be used. */
+  readonly stored: readonly ReadRange[];
+  /** Changes of history other than pruning, with the offsets of the rows that they affect. Later ones have higher numbers. */
+  readonly changes: readonly { readonly number: number; readonly ranges: readonly ReadRange[] }[];
+  /** Offsets affected by changes that do not have a number yet. Their rows are not stored. */
+  readonly noted: readonly ReadRange[];
+}
+
 /** A table as a snapshot describes it. Its rows change only by redactions, late updates and resets. */
 export interface ReadTable {
-  /** Name of the table's view in schema `explore`, or `typed.` and the name of its view in schema `typed`. */
+  /**
+   * Name of the table's view in schema `explore`; or `typed.` and the name of its view in schema `typed`; or `derived.`
+   * and the name of a projection that a user added.
+   */
   readonly name: string;
   readonly columns: readonly ReadColumn[];
   /** The column that contains the offset of a row. Ranges of rows are selected by this column. */
@@ -42,6 +66,8 @@ export interface ReadTable {
   readonly followsLate?: true;
   /** Set if a row may lack names until the package that contains them has been read. */
   readonly namesPackages?: true;
+  /** Set for a projection that a user added. */
+  readonly projection?: ReadProjection;
 }
 
 /** A range of offsets that the database has without a gap. */
@@ -71,6 +97,8 @@ export interface ReadFacts {
   readonly lateUpdates: readonly { readonly offset: number; readonly epoch: number }[];
   /** A fingerprint of all redactions. Pruning does not change it. */
   readonly redactionsFingerprint: string;
+  /** A fingerprint of the redactions of contracts and exercises that are not stored, because they were pruned. */
+  readonly prunedRedactionsFingerprint: string;
   /** Offsets of redacted rows, in ascending order. */
   readonly redacted: Readonly<Record<RedactedRows, readonly number[]>>;
   /**
@@ -96,7 +124,10 @@ export interface ReadRedactions {
 /** A snapshot: one REPEATABLE READ READ ONLY transaction. */
 export interface Snapshot {
   readonly facts: ReadFacts;
-  /** Describes the tables of schema `explore`, and the typed views whose names (`typed.NAME`) `isRequested` accepts. */
+  /**
+   * Describes the tables of schema `explore`, and the typed views and projections of users whose names (`typed.NAME`,
+   * `derived.NAME`) `isRequested` accepts.
+   */
   readonly tables: (isRequested: (name: string) => boolean) => Promise<readonly ReadTable[]>;
   /**
    * Rows of a table in a range of offsets (both ends are included), as the pieces of a binary COPY. Read the pieces to

@@ -6,6 +6,7 @@ import { reportPlanning } from '../connection/report-planning.ts';
 import { toStoreError } from '../connection/store-error.ts';
 import { loadRedactions } from '../retention/redaction-store.ts';
 import { copyOut } from './copy-out.ts';
+import { derivedTables } from './derived-tables.ts';
 import { copyStatement, describe, descriptionOf, type ExportedTable } from './described.ts';
 import type { ReadFacts, Reads, Snapshot } from './reads.ts';
 import { storedTables } from './stored-tables.ts';
@@ -53,7 +54,11 @@ async function inSnapshot<T>(database: Database, use: (snapshot: Snapshot) => Pr
 function snapshotOf(client: ClientBase, schema: string, facts: ReadFacts): Snapshot {
   const exportedTables = new Map<string, ExportedTable>();
   const tables = async (isRequested: (name: string) => boolean) => {
-    const requestedTables = [...storedTables, ...(await typedTables(client, schema, isRequested))];
+    const requestedTables = [
+      ...storedTables,
+      ...(await typedTables(client, schema, isRequested)),
+      ...(await derivedTables(client, schema, isRequested)),
+    ];
     for (const table of requestedTables) exportedTables.set(table.name, await describe(client, table));
     return requestedTables.flatMap(({ name }) => descriptionOf(exportedTables.get(name)));
   };
@@ -148,22 +153,34 @@ async function readExportMarks(client: ClientBase): Promise<ExportMarks> {
   const departed = await client.query<{ from: number | null; to: number | null }>(
     'select min(unhosted_since) as from, max(unhosted_since) as to from ended where unhosted_since is not null',
   );
-  // The sum of the hashes is used because it does not depend on the order of the rows.
-  const redactions = await client.query<{ mark: string }>(
-    `select concat_ws(' ',
-              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric)) from redacted_contracts),
-              (select concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', "offset", node_id, update_id), 0)::numeric)) from redacted_exercises)) as mark`,
-  );
+  const redactions = await readRedactionMarks(client);
   const { from = null, to = null } = departed.rows[0] ?? {};
   return {
     coverage: coverageRows.rows,
     interfacesFingerprint: interfaces.rows[0]?.mark ?? '',
     unreadPackages: unreadPackages.rows.map(({ id }) => id),
     lateUpdates: lateUpdates.rows,
-    redactionsFingerprint: redactions.rows[0]?.mark ?? '',
+    ...redactions,
     redacted: await readRedactedOffsets(client),
     unhostedRange: from === null || to === null ? undefined : { from, to },
   };
+}
+
+/** The sum of the hashes is used because it does not depend on the order of the rows. */
+async function readRedactionMarks(
+  client: ClientBase,
+): Promise<Pick<ReadFacts, 'redactionsFingerprint' | 'prunedRedactionsFingerprint'>> {
+  const contractMark = `concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', contract_id, exercises), 0)::numeric))`;
+  const exerciseMark = `concat_ws(' ', count(*), sum(hashtextextended(concat_ws(' ', "offset", node_id, update_id), 0)::numeric))`;
+  const { rows } = await client.query<{ all: string; pruned: string }>(
+    `select concat_ws(' ', (select ${contractMark} from redacted_contracts), (select ${exerciseMark} from redacted_exercises)) as all,
+            concat_ws(' ',
+              (select ${contractMark} from redacted_contracts r
+                where not exists (select from contract_states s where s.contract_id = r.contract_id)),
+              (select ${exerciseMark} from redacted_exercises r
+                where not exists (select from exercises e where e."offset" = r."offset" and e.node_id = r.node_id))) as pruned`,
+  );
+  return { redactionsFingerprint: rows[0]?.all ?? '', prunedRedactionsFingerprint: rows[0]?.pruned ?? '' };
 }
 
 /**

@@ -286,7 +286,9 @@ export function emptyHistory(database: Database, identity: StreamIdentity, write
                 completions, submitters, completion_ranges`,
     );
     const userTables = (await userProjections(client, database.schema)).map(({ table }) => table);
-    await client.query(`truncate projections, projection_changes, ${[...projectedTables, ...userTables].join(', ')}`);
+    await client.query(
+      `truncate projections, projection_changes, history_changes, ${[...projectedTables, ...userTables].join(', ')}`,
+    );
     const tablesWithOffsets = ['filter_interfaces', 'filter_additions', 'participants'] as const;
     for (const table of tablesWithOffsets) await tablesOf(client).deleteFrom(table).execute();
     await truncateWebhooks(client, null);

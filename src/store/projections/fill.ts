@@ -37,13 +37,14 @@ export function inSnapshot<T>(database: Database, work: (client: ClientBase) => 
 export function invalidate(database: Database, projections: readonly Projection[]): Promise<boolean> {
   return inSnapshot(database, async (client) => {
     const isNew = await addProjections(client, projections);
-    const { rows } = await client.query<{ changed: string | null }>(
-      `with gone as (delete from projection_changes returning offsets)
-       select range_agg(offsets)::text as changed from gone`,
+    const { rows } = await client.query<{ changed: string | null; unpruned: string | null }>(
+      `with gone as (delete from projection_changes returning offsets, is_pruned)
+       select range_agg(offsets)::text as changed, (range_agg(offsets) filter (where not is_pruned))::text as unpruned from gone`,
     );
-    const changed = rows[0]?.changed ?? null;
+    const { changed = null, unpruned = null } = rows[0] ?? {};
     if (changed === null) return isNew;
     await lockProjections(client);
+    if (unpruned !== null) await numberChange(client, unpruned);
     await client.query(
       `update projections
           set outdated = outdated + covered * dependent_offsets($1, is_summed, looks_up),
@@ -52,6 +53,28 @@ export function invalidate(database: Database, projections: readonly Projection[
     );
     return true;
   });
+}
+
+/**
+ * Stores a change of history for exports of projections that users added. Offsets of earlier changes are removed from
+ * these, so that the table stays small.
+ */
+async function numberChange(client: ClientBase, offsets: string): Promise<void> {
+  const { rows } = await client.query<{ number: string }>(
+    `insert into history_changes (change_number, offsets)
+     select 1 + coalesce((select max(h.change_number) from history_changes h), 0), $1::int8multirange
+      where exists (select from projections where view_name is not null)
+     returning change_number::text as number`,
+    [offsets],
+  );
+  const [added] = rows;
+  if (added === undefined) return;
+  await client.query(
+    `update history_changes set offsets = offsets - $1::int8multirange
+      where change_number < $2 and offsets && $1::int8multirange`,
+    [offsets, added.number],
+  );
+  await client.query(`delete from history_changes where offsets = '{}'`);
 }
 
 /** Locks the rows of all projections, in the order in which a redaction locks them. */

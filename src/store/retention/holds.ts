@@ -31,6 +31,8 @@ export interface PlacedHold {
   readonly offset: number | undefined;
   /** Reason of the hold; null keeps the existing reason. */
   readonly reason: string | null;
+  /** Set if an offset before the stored history means all of the stored history. */
+  readonly fromFirst?: true;
 }
 
 /**
@@ -42,9 +44,9 @@ export function placeHold(database: Database, hold: PlacedHold): Promise<number>
 }
 
 /** Like {@link placeHold}, but called within {@link withRetentionLock}. */
-export async function holdWithin(client: PoolClient, { name, offset, reason }: PlacedHold): Promise<number> {
+export async function holdWithin(client: PoolClient, { name, offset, reason, fromFirst }: PlacedHold): Promise<number> {
   const { kept: prunedOffset, checkpoint } = await bounds(client);
-  const holdOffset = offset ?? prunedOffset;
+  const holdOffset = fromFirst === true ? Math.max(offset ?? 0, prunedOffset) : (offset ?? prunedOffset);
   if (holdOffset < prunedOffset || holdOffset > checkpoint)
     throw outsideRangeError(holdOffset, prunedOffset, checkpoint);
   await client.query(

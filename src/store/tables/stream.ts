@@ -112,6 +112,12 @@ export const streamTables = {
     limited: 'none',
     carried: 'wholly',
   },
+  // Numbers of changes of history, for exports.
+  history_changes: {
+    nodes: 'coordinator',
+    writer: { insert: true, update: 'offsets', delete: true },
+    limited: 'none',
+  },
   // Every role that changes history notes the change.
   projection_changes: {
     nodes: 'coordinator',

@@ -38,7 +38,7 @@ export function addProjection(database: Database, view: string, select: UserSele
   const storage = database.schema;
   return database.transaction(async (client) => {
     await begin(client, storage, select.readRole);
-    const versions = await versionsOf(client, view);
+    const versions = await versionsOf(client, storage, view);
     const generation = 1 + Math.max(0, ...versions.map((version) => version.generation));
     const { columns, sources, trial } = await createVersion(client, storage, { view, generation, select });
     await storeVersion(client, { view, generation, select, sources });
@@ -103,7 +103,7 @@ export async function dropProjection(database: Database, view: string): Promise<
   const storage = database.schema;
   await database.transaction(async (client) => {
     await actAsOwner(client);
-    const versions = await versionsOf(client, view);
+    const versions = await versionsOf(client, storage, view);
     if (versions.length === 0) throw unknownError(view);
     await assertNotDelivered(client, view);
     await dropView(client, storage, view);
@@ -226,13 +226,22 @@ interface StoredVersion {
   readonly isFilled: boolean;
 }
 
-/** Versions of a projection, the newest first. */
-async function versionsOf(client: ClientBase, view: string): Promise<readonly StoredVersion[]> {
+/**
+ * Versions of a projection, the newest first. A database that gets a stream back may have tables of versions that are no
+ * longer listed; readers do not use these.
+ */
+async function versionsOf(client: ClientBase, storage: string, view: string): Promise<readonly StoredVersion[]> {
   const { rows } = await client.query<StoredVersion>(
-    `select u.generation, coalesce(p.is_filled, false) as "isFilled"
-       from user_projections u left join projections p on p.view_name = u.name and p.generation = u.generation
-      where u.name = $1 order by u.generation desc`,
-    [view],
+    `select v.generation, bool_or(v.is_filled) as "isFilled"
+       from (select u.generation, coalesce(p.is_filled, false)
+               from user_projections u left join projections p on p.view_name = u.name and p.generation = u.generation
+              where u.name = $1
+             union all
+             select substring(c.relname from '[0-9]+$')::int, false
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = $2 and c.relkind = 'r' and c.relname ~ ('^' || $1 || '\\$[0-9]{1,9}$')) v (generation, is_filled)
+      group by v.generation order by v.generation desc`,
+    [view, derivedSchema(storage)],
   );
   return rows;
 }

@@ -12,7 +12,10 @@ export interface ExportRequest {
   readonly to: string;
   /** The last offset to export; undefined for the checkpoint. */
   readonly until: number | undefined;
-  /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
+  /**
+   * Selects typed views and projections of users by name (`typed.NAME`, `derived.NAME`); those that are already in the
+   * lake are always exported.
+   */
   readonly isWanted: (name: string) => boolean;
   /** Time between two exports, milliseconds; undefined to export once. */
   readonly everyMs: number | undefined;
@@ -24,7 +27,7 @@ export interface ExportRequest {
   readonly stderr: ProgressOutput;
   /** Called when the lake is locked, before anything is read. */
   readonly onBegin: () => Promise<void>;
-  /** Called after each export with the last offset that is in the lake. */
+  /** Called after each export with the last offset up to which all tables are in the lake. */
   readonly onExported: (untilOffset: number) => Promise<void>;
 }
 
@@ -42,7 +45,7 @@ export async function exportLake(databaseReads: Reads, request: ExportRequest): 
         const startMs = performance.now();
         const options = { until: untilOffset, isWanted, stop, logs, onProgress: progress.display };
         const result = await exportOnce(databaseReads, folder, options).finally(progress.end);
-        await onExported(result.until);
+        await onExported(Math.min(result.until, ...Object.values(result.incomplete)));
         if (everyMs === undefined || result.files > 0) print(resultLine(result, performance.now() - startMs, asJson));
         if (everyMs === undefined) return;
         await sleep(everyMs, undefined, { signal: stop }).catch(() => undefined);
@@ -56,7 +59,13 @@ function resultLine(result: ExportResult, ms: number, asJson: boolean): string {
   const seconds = ms / 1000;
   const rowsPerSecond = Math.round(result.rows / Math.max(seconds, 0.001));
   if (asJson) return JSON.stringify({ ...result, seconds: Number(seconds.toFixed(3)), rowsPerSecond });
-  const { until: untilOffset, rows, files, bytes, rewritten } = result;
+  const { until: untilOffset, rows, files, bytes, rewritten, incomplete } = result;
   const rewrittenText = rewritten === 0 ? '' : `, ${String(rewritten)} of them rewritten`;
-  return `exported up to offset ${String(untilOffset)}: ${String(rows)} rows in ${String(files)} files${rewrittenText}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s`;
+  return `exported up to offset ${String(untilOffset)}: ${String(rows)} rows in ${String(files)} files${rewrittenText}, ${String(bytes)} bytes, ${String(rowsPerSecond)} rows/s${incompleteText(incomplete)}`;
+}
+
+function incompleteText(incomplete: ExportResult['incomplete']): string {
+  return Object.entries(incomplete)
+    .map(([name, end]) => `; ${name} is stored up to offset ${String(end)} only`)
+    .join('');
 }

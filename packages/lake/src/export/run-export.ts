@@ -17,12 +17,16 @@ import { rangeRows } from '../parquet/range-source.ts';
 import type { LakeStorage } from '../storage/lake-storage.ts';
 import { Eraser } from './erase.ts';
 import { isReshaped, fingerprintOf, rejectPrunedRange, refusePruned, reviewOf, wasRedacted } from '../plan/plan.ts';
+import { fileEnd, notStoredReason, storedEnd } from '../plan/projection.ts';
 import { standingRanges } from '../plan/standing-ranges.ts';
 
 export interface ExportOptions {
   /** The last offset to export; undefined for the checkpoint. */
   readonly until: number | undefined;
-  /** Selects typed views by name (`typed.NAME`); views that are already in the lake are always exported. */
+  /**
+   * Selects typed views and projections of users by name (`typed.NAME`, `derived.NAME`); those that are already in the
+   * lake are always exported.
+   */
   readonly isWanted: (name: string) => boolean;
   readonly stop: AbortSignal;
   readonly onProgress: (progress: ExportProgress) => void;
@@ -55,6 +59,8 @@ export interface ExportResult {
   /** Number of ranges in the lake now. */
   readonly ranges: number;
   readonly tables: readonly string[];
+  /** Projections of users whose rows are not all stored yet, with the offset up to which the lake has them. */
+  readonly incomplete: Readonly<Record<string, number>>;
 }
 
 const defaultRows = 100_000;
@@ -69,6 +75,7 @@ export function exportOnce(databaseReads: Reads, folder: LakeStorage, options: E
     const run = new ExportRun(snapshot, folder, manifest, options);
     await run.tidy();
     await run.describe();
+    await run.dropProjections();
     await run.dropUndone();
     await run.renew();
     await run.goOn(untilOffset);
@@ -114,12 +121,20 @@ class ExportRun {
     }
   }
 
-  /** Selects the tables; typed views that are in the lake are always included. */
+  /** Selects the tables; typed views and projections that are in the lake are always included. */
   async describe(): Promise<void> {
     const knownTables = this.#manifest.head.tables;
     this.#sources = await this.#snapshot.tables(
       (name) => Object.hasOwn(knownTables, name) || this.#options.isWanted(name),
     );
+  }
+
+  /** Removes the files of projections that were dropped, because later redactions could not be applied to them. */
+  async dropProjections(): Promise<void> {
+    const names = new Set(this.#sources.map(({ name }) => name));
+    const isDropped = (table: string): boolean => table.startsWith('derived.') && !names.has(table);
+    const files = [...this.#manifest.files()].filter((file) => isDropped(file.table) && fileEnd(file) >= file.from);
+    if (files.length > 0) await this.#publish({}, this.#manifest.put(files.map(withoutRows)));
   }
 
   /** Drops ranges that a reset or rewind has undone. They are written again when the history returns. */
@@ -142,8 +157,8 @@ class ExportRun {
       sources: this.#sources.filter((source) => {
         const staleReason = review(range, source);
         if (staleReason === undefined || (staleReason === wasRedacted && this.#isPruned(range))) return false;
-        refusePruned(range, staleReason, this.#facts);
-        return true;
+        refusePruned(range, staleReason, this.#facts, source);
+        return staleReason !== notStoredReason || this.#hasMore(range, source);
       }),
     }));
     await this.#erase();
@@ -156,14 +171,25 @@ class ExportRun {
       if (rangesPerWrite) newFiles.push(...files);
       else await this.#publish({}, this.#manifest.put(files));
     }
-    const { coverage, redactionsFingerprint } = this.#facts;
     const { head } = this.#manifest;
     const isSame =
       newFiles.length === 0 &&
-      redactionsFingerprint === head.redactionsFingerprint &&
-      JSON.stringify(coverage) === JSON.stringify(head.coverage);
+      this.#facts.redactionsFingerprint === head.redactionsFingerprint &&
+      this.#facts.prunedRedactionsFingerprint === head.prunedRedactionsFingerprint &&
+      JSON.stringify(this.#facts.coverage) === JSON.stringify(head.coverage);
     if (isSame || this.#manifest.rangeCount === 0) return;
-    await this.#publish({ coverage, redactionsFingerprint }, this.#manifest.put(newFiles));
+    await this.#publish(this.#headFacts(), this.#manifest.put(newFiles));
+  }
+
+  #headFacts(): Pick<ManifestHead, 'coverage' | 'redactionsFingerprint' | 'prunedRedactionsFingerprint'> {
+    const { coverage, redactionsFingerprint, prunedRedactionsFingerprint } = this.#facts;
+    return { coverage, redactionsFingerprint, prunedRedactionsFingerprint };
+  }
+
+  /** Whether more rows of a projection are stored than its file has. */
+  #hasMore(range: LakeRange, { name, projection }: ReadTable): boolean {
+    const file = this.#manifest.file(name, range.from);
+    return projection !== undefined && (file === undefined || storedEnd(projection, range) > fileEnd(file));
   }
 
   /** Erases redacted contents, also from files of pruned ranges. Runs once for each list of redactions. */
@@ -227,8 +253,7 @@ class ExportRun {
       const to = await this.#snapshot.endOfRange(after, untilOffset, this.#options.rowsPerRange ?? defaultRows);
       const range = { from: after + 1, to, epoch: await this.#snapshot.epochAt(to) };
       const files = await this.#write(range, this.#sources);
-      const { coverage, redactionsFingerprint } = this.#facts;
-      await this.#publish({ until: to, coverage, redactionsFingerprint }, this.#manifest.append(range, files));
+      await this.#publish({ until: to, ...this.#headFacts() }, this.#manifest.append(range, files));
     }
   }
 
@@ -241,7 +266,19 @@ class ExportRun {
       rewritten: this.#rewritten,
       ranges: this.#manifest.rangeCount,
       tables: Object.keys(this.#manifest.head.tables),
+      incomplete: this.#incomplete(),
     };
+  }
+
+  #incomplete(): ExportResult['incomplete'] {
+    const review = reviewOf(this.#manifest, this.#sources, this.#facts);
+    const ends: Record<string, number> = {};
+    for (const source of this.#sources.filter(({ projection }) => projection !== undefined)) {
+      const range = this.#manifest.ranges().find((candidate) => review(candidate, source) === notStoredReason);
+      const file = range === undefined ? undefined : this.#manifest.file(source.name, range.from);
+      if (file !== undefined) ends[source.name] = fileEnd(file);
+    }
+    return ends;
   }
 
   /** Saves the manifest, whose files must exist, and then removes the files that it no longer names. */
@@ -267,15 +304,16 @@ class ExportRun {
     const unfinished = await this.#folder.begin();
     const entry = { table: source.name, from, to, fingerprint: fingerprintOf(source, { from, to }, this.#facts) };
     if (previous !== undefined) this.#rewritten += 1;
+    const end = source.projection === undefined ? to : storedEnd(source.projection, { from, to });
     try {
       const parquet = new ParquetFile(unfinished, source, this.#codec);
-      for await (const { values, rows } of rangeRows(this.#snapshot, source, [from, to])) {
+      for await (const { values, rows } of rangeRows(this.#snapshot, source, [from, end])) {
         await parquet.add(values, rows);
         this.#rows += rows;
         this.#report(0);
       }
       // A folder needs at least one file to be readable, even if its table is empty.
-      if (parquet.rows === 0 && from !== (this.#manifest.head.tables[source.name]?.from ?? 0)) {
+      if (end < from || (parquet.rows === 0 && from !== (this.#manifest.head.tables[source.name]?.from ?? 0))) {
         await unfinished.discard();
         return { ...entry, path: null, rows: 0, bytes: 0, sha256: null };
       }
@@ -309,6 +347,11 @@ class ExportRun {
 function withRedactions(file: LakeFile, source: ReadTable, facts: ReadFacts): LakeFile {
   const redactedEpoch = Math.max(file.fingerprint.redacted ?? 0, fingerprintOf(source, file, facts).redacted ?? 0);
   return redactedEpoch === 0 ? file : { ...file, fingerprint: { ...file.fingerprint, redacted: redactedEpoch } };
+}
+
+/** The entry of a range whose rows are not in the lake. */
+function withoutRows({ table, from, to }: LakeFile): LakeFile {
+  return { table, from, to, path: null, rows: 0, bytes: 0, sha256: null, fingerprint: { storedTo: from - 1 } };
 }
 
 const fileNamePattern = /^from=\d+-to=\d+(?:\.r(\d+))?\.parquet$/;

@@ -27,6 +27,13 @@ export interface FileFingerprint {
   readonly unreadPackages?: readonly string[];
   /** Fingerprint of the interfaces whose views existed when the file was written. */
   readonly interfacesFingerprint?: string;
+  /** For a projection of a user: its version, and the views that it read. */
+  readonly version?: string;
+  readonly views?: string;
+  /** Number of the newest change of history that affects the range. */
+  readonly change?: number;
+  /** The last offset whose rows are in the file, if its range ends later. It is before the range if there is no file. */
+  readonly storedTo?: number;
 }
 
 export interface LakeRange {
@@ -55,6 +62,8 @@ export interface ManifestHead extends LakeIdentity {
    * files.
    */
   readonly redactionsFingerprint?: string;
+  /** The part of it that concerns contracts and exercises that were pruned from the database. */
+  readonly prunedRedactionsFingerprint?: string;
   readonly tables: Readonly<Record<string, LakeTableEntry>>;
 }
 

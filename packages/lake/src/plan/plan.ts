@@ -3,6 +3,14 @@ import type { ReadFacts, ReadTable } from 'ledger-indexer/read';
 import { refusedBy } from '../errors/lake-error.ts';
 import type { FileFingerprint, LakeFile, LakeRange } from '../manifest/entries.ts';
 import type { Manifest } from '../manifest/manifest.ts';
+import {
+  copiesReason,
+  fileEnd,
+  notStoredReason,
+  projectionFingerprint,
+  projectionReason,
+  viewsReason,
+} from './projection.ts';
 
 /** The fingerprint of a file that would be written now. */
 export function fingerprintOf(
@@ -10,6 +18,7 @@ export function fingerprintOf(
   { from, to }: Pick<LakeRange, 'from' | 'to'>,
   facts: ReadFacts,
 ): FileFingerprint {
+  if (source.projection !== undefined) return projectionFingerprint(source.projection, { from, to });
   const redactedEpoch = source.redacted === undefined ? 0 : countWithin(facts.redacted[source.redacted.rows], from, to);
   const lateUpdates = facts.lateUpdates.filter(
     ({ offset }) => offset <= to && (source.followsLate === true || offset >= from),
@@ -28,6 +37,7 @@ export const wasRedacted = 'contents were redacted';
 
 /** Why a file is outdated. Undefined if it is up to date. Lower fingerprints after pruning do not make it outdated. */
 export function staleReasonOf(file: LakeFile, source: ReadTable, facts: ReadFacts): string | undefined {
+  if (source.projection !== undefined) return projectionReason(file, source.projection);
   const now = fingerprintOf(source, file, facts);
   if ((now.redacted ?? 0) > (file.fingerprint.redacted ?? 0)) return wasRedacted;
   if ((now.lateEpoch ?? 0) > (file.fingerprint.lateEpoch ?? 0)) return 'updates arrived late';
@@ -49,12 +59,49 @@ export function reviewOf(
 ): (range: Pick<LakeRange, 'from' | 'to'>, source: ReadTable) => string | undefined {
   const isOther = isOtherHistory(manifest, facts);
   const reshaped = new Set(sources.filter((source) => isReshaped(manifest, source)).map(({ name }) => name));
-  return ({ from, to }, source) => {
+  const firstRows = firstRowsOf(manifest, sources);
+  const mayHaveCopies = mayHaveCopiesOf(manifest, facts);
+  const reasonOf = ({ from, to }: Pick<LakeRange, 'from' | 'to'>, source: ReadTable): string | undefined => {
     const file = manifest.file(source.name, from);
     if (file === undefined) return to < (manifest.head.tables[source.name]?.from ?? 0) ? undefined : missingReason;
+    if (source.projection !== undefined && fileEnd(file) < from) return notStoredReason;
     if (isOther) return 'the database has a different history';
-    return reshaped.has(source.name) ? 'its columns have changed' : staleReasonOf(file, source, facts);
+    if (reshaped.has(source.name)) return 'its columns have changed';
+    return (
+      staleReasonOf(file, source, facts) ??
+      (mayHaveCopies && source.projection !== undefined ? copiesReason : undefined)
+    );
   };
+  return (range, source) => {
+    const reason = reasonOf(range, source);
+    if (source.projection === undefined || range.from > facts.prunedToOffset) return reason;
+    // Rows of pruned history cannot be stored again. A projection without earlier rows begins later.
+    const isBefore = range.from < (firstRows.get(source.name) ?? Infinity);
+    return reason === viewsReason || (isBefore && (reason === notStoredReason || reason === missingReason))
+      ? undefined
+      : reason;
+  };
+}
+
+/** First offset with rows of each projection. */
+function firstRowsOf(manifest: Manifest, sources: readonly ReadTable[]): ReadonlyMap<string, number> {
+  const first = new Map<string, number>();
+  const names = new Set(sources.filter(({ projection }) => projection !== undefined).map(({ name }) => name));
+  if (names.size === 0) return first;
+  for (const file of manifest.files()) {
+    if (!names.has(file.table) || fileEnd(file) < file.from) continue;
+    first.set(file.table, Math.min(file.from, first.get(file.table) ?? Infinity));
+  }
+  return first;
+}
+
+/** Whether contracts were redacted that are not stored, so that it is unknown which rows of projections copied them. */
+function mayHaveCopiesOf({ head }: Manifest, facts: ReadFacts): boolean {
+  return (
+    head.prunedRedactionsFingerprint !== undefined &&
+    head.prunedRedactionsFingerprint !== facts.prunedRedactionsFingerprint &&
+    head.redactionsFingerprint !== facts.redactionsFingerprint
+  );
 }
 
 /** Reason for a table without a file in a range. */
@@ -84,11 +131,20 @@ function keyOf({ from, origin, recordedAt }: ReadFacts['coverage'][number]): str
  * @throws LakeError EXPORT_REFUSED if rows of the range may have been pruned, so that its file has them but the
  *   database does not
  */
-export function refusePruned(file: Pick<LakeFile, 'from' | 'to'>, reason: string, { prunedToOffset }: ReadFacts): void {
+export function refusePruned(
+  file: Pick<LakeFile, 'from' | 'to'>,
+  reason: string,
+  { prunedToOffset }: ReadFacts,
+  source?: ReadTable,
+): void {
   if (file.from > prunedToOffset) return;
+  const offsets = `offsets ${String(file.from)} to ${String(file.to)}`;
+  const view = source?.projection === undefined ? undefined : source.name.replace('derived.', '');
   throw refusedBy(
-    `offsets ${String(file.from)} to ${String(file.to)} must be rewritten because ${reason}, but history up to ${String(prunedToOffset)} was pruned from the database`,
-    'export into another, empty folder, and keep this one for the earlier history',
+    `${offsets}${view === undefined ? '' : ` of derived.${view}`} must be rewritten because ${reason}, but history up to ${String(prunedToOffset)} was pruned from the database`,
+    view === undefined
+      ? 'export into another, empty folder, and keep this one for the earlier history'
+      : `to keep its earlier rows, export into another folder; to remove them from this one, run ledger-indexer projection drop ${view}, export, and add the projection again`,
   );
 }
 
