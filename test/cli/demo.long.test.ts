@@ -244,6 +244,7 @@ const calls: Readonly<Record<string, readonly [shows: RegExp, ...argv: string[]]
   reset: [/rewinding to offset 10 would delete/, '--to', '10'],
   reseed: [/the active contracts are read at/],
   rebuild: [/is filled from the ledger until it has caught up/],
+  projection: [/there is no projection of a user/, 'list'],
   filter: [/the configured filter is the one in force/],
   'switch-participant': [/the ledger is the indexed participant: nothing to do/],
   export: [/exported up to offset 10: \d+ rows in \d+ files/, '--to', 'lake', '--until', '10'],

@@ -100,7 +100,7 @@ describe('codegen', () => {
     ]);
     expect(types).toContain('  /** Transfers of the desk. *\\/ export const injected = 1; /* *');
     const use = `import type { Kysely } from 'kysely';
-      import type { DB } from '../ledger.js';
+      import type { DB } from './ledger.js';
       export const days = async (db: Kysely<DB>): Promise<(Date | null)[]> =>
         (await db.selectFrom('derived.transfers').select('day').where('offset', '>', '5').execute()).map(({ day }) => day);`;
     expect(await compileErrors({ 'ledger.ts': types, 'use.ts': use })).toBe('');
