@@ -37,15 +37,35 @@ export async function fillNextAsReader(
     }
     const { range, rowVersion, lines } = read;
     if (!(await coverRange(client, projection, range, rowVersion))) throw conflictError(projection.name);
-    const storing = client.query(
-      `insert into ${projection.table}
-       select (l.line).* from (select t::${projection.table} as line from unnest($1::text[]) t offset 0) l`,
-      [lines],
-    );
-    await withRowErrors(projection.name, range, storing);
+    await withRowErrors(projection.name, range, storeLines(client, projection, lines));
     if (range.isLast) await retireEarlier(client, user);
     return { ...range, rows: lines.length };
   });
+}
+
+/** Stores rows in parts: the driver encodes a part at once, and the stream waits meanwhile. */
+async function storeLines(client: ClientBase, { table }: Projection, lines: readonly string[]): Promise<void> {
+  for (const part of partsOf(lines)) {
+    await client.query(
+      `insert into ${table}
+       select (l.line).* from (select t::${table} as line from unnest($1::text[]) t offset 0) l`,
+      [part],
+    );
+  }
+}
+
+const partCharacters = 100_000;
+
+function* partsOf(lines: readonly string[]): Generator<readonly string[]> {
+  let [part, characters]: [string[], number] = [[], 0];
+  for (const line of lines) {
+    part.push(line);
+    characters += line.length;
+    if (characters < partCharacters) continue;
+    yield part;
+    [part, characters] = [[], 0];
+  }
+  if (part.length > 0) yield part;
 }
 
 function readNext(
