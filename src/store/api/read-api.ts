@@ -1,6 +1,7 @@
 /** Reads the rows of `/api` for its clients. */
-import type { ApiAnswer, ApiArguments, ApiRequest, ReadApi } from '../../model/push/read-api.ts';
+import { createHash } from 'node:crypto';
 import { DatabaseError } from 'pg';
+import type { ApiAnswer, ApiArguments, ApiRequest, ReadApi } from '../../model/push/read-api.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
@@ -20,7 +21,8 @@ export function readApi(database: Database, statementMs: number): ReadApi {
   return async (request) => {
     const route = routes.get(request.route);
     if (route === undefined) throw new TypeError(`no route ${request.route}`);
-    return inReaderSnapshot(database, request.reader, statementMs, async (snapshot) => {
+    const planning = readsOneSubject(route, request.arguments) ? 'force_generic_plan' : 'force_custom_plan';
+    return inReaderSnapshot(database, request.reader, { statementMs, planning }, async (snapshot) => {
       if (route.answers === 'rows') return rowsOrUnseen(route, request, { snapshot, explore, storage, subjects });
       const fields = await route.read(snapshot.client, request.arguments, storage);
       return { offset: snapshot.offset, fields };
@@ -68,16 +70,31 @@ async function readRows(
   const documents = { documents: await documentsOf(route, args, snapshot, subjects), packages: subjects.lookup };
   const statement = new Statement(explore);
   const text = rowsStatement(route, { args, after, limit, documents } satisfies RowsRequest, statement);
-  const { rows } = await client.query<{ line: string; key: readonly (string | null)[]; found: number }>(
+  const { rows } = await client.query<{ line: string; key: readonly (string | null)[]; found: number }>({
     text,
-    statement.values,
-  );
+    values: statement.values,
+    ...(readsOneSubject(route, given) ? { name: nameOf(text) } : {}),
+  });
   const page = rows.slice(0, limit);
   if (page.length === 0 && after === undefined) await refuseUnknown(route, args, snapshot, explore);
   const next = page.length < (rows[0]?.found ?? 0) ? page.at(-1)?.key : undefined;
   const { at } = args;
   const stateAt = typeof at === 'object' && 'offset' in at ? at.offset : undefined;
   return { offset, stateAt, rows: page.map(({ line }) => line), next };
+}
+
+/**
+ * Whether the request is for what has one id. Then few texts of statements exist, and one plan is good for all ids: it is
+ * kept in the session, because planning takes longer than reading.
+ */
+function readsOneSubject({ parameters }: StoredRoute, args: ApiArguments): boolean {
+  const isVaried = ['where', 'sort', 'cursor'].some((name) => args[name] !== undefined);
+  return !isVaried && parameters.some(({ inPath }) => inPath);
+}
+
+/** Name of a prepared statement; names of Postgres have at most 63 bytes. */
+function nameOf(text: string): string {
+  return `api_${createHash('sha256').update(text).digest('base64url')}`;
 }
 
 /** Types are read only if a filter or an order may name a field of a JSON column. */

@@ -14,22 +14,27 @@ export interface Snapshot {
   readonly offset: number | null;
 }
 
+export interface ReadSettings {
+  /** Time limit of one statement. */
+  readonly statementMs: number;
+  /** With custom plans, the planner knows the values: it uses partial indexes, and indexes on fields of payloads. */
+  readonly planning: 'force_custom_plan' | 'force_generic_plan';
+}
+
 /**
  * Runs `read` in one snapshot. For statements of this program only: a statement of a user could leave the role.
- * @param statementMs time limit of one statement
  * @throws IndexerError NAME_UNKNOWN, NAME_AMBIGUOUS, OFFSET_UNKNOWN, QUERY_REFUSED; STORE_ errors; any error of `read`
  */
 export function inReaderSnapshot<T>(
   database: Database,
   { role, rights }: ApiReader,
-  statementMs: number,
+  { statementMs, planning }: ReadSettings,
   read: (snapshot: Snapshot) => Promise<T>,
 ): Promise<T> {
   const { explore } = readSchemas(database.schema);
-  // Values must be known to the planner, so that it uses partial indexes and indexes on fields of payloads.
   const settings = [
     reportPlanning,
-    `set local plan_cache_mode = force_custom_plan`,
+    `set local plan_cache_mode = ${planning}`,
     `set local time zone 'UTC'`,
     `set local statement_timeout = ${String(statementMs)}`,
     ...(role === null ? [] : [`set local role ${escapeIdentifier(role)}`]),
