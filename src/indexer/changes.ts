@@ -18,6 +18,16 @@ import { pageConnections } from './connections.ts';
 /** Maximum number of rows in one page, however large the updates are. */
 const pageRows = 200;
 
+/**
+ * With more pages than this waiting, clients have many different filters, and each commit makes all of them read. Then
+ * connections rest after each page while updates arrive, so that ingest keeps its share of the database.
+ */
+const manyPages = 8;
+/** Rest after a page, as a multiple of the time that it took. */
+const restShare = 4;
+/** Updates arrive if the last commit is not older, milliseconds. */
+const ingestingMs = 1_000;
+
 export interface PushedChanges {
   readonly answers: ChangesAnswers;
   readonly facts: () => ChangesFacts;
@@ -40,7 +50,10 @@ export function openChangeServer(
   const maxClients = indexer.changesMaxClients;
   const database = shareOf(sharedDatabase, pageConnections);
   const waiters = new CheckpointWaiters(maxClients);
-  const readQueue = new FairQueue(pageConnections);
+  let committedAt = Number.NEGATIVE_INFINITY;
+  const readQueue = new FairQueue(pageConnections, (turnMs, waitingCount) =>
+    waitingCount > manyPages && performance.now() - committedAt < ingestingMs ? restShare * turnMs : 0,
+  );
   const selections = new Selections();
   const pages = new ChangePages(
     (request) => readChanges(database, request, pageRows, maxPageCharacters, selections),
@@ -61,7 +74,10 @@ export function openChangeServer(
   return {
     answers: changesHandler,
     facts: () => ({ streams: changesHandler.streaming, most: maxClients, pages: pages.read }),
-    reached: (checkpoint) => waiters.reached(checkpoint),
+    reached: (checkpoint) => {
+      committedAt = performance.now();
+      waiters.reached(checkpoint);
+    },
     stopping: () => waiters.close(),
   };
 }

@@ -14,7 +14,7 @@ import { localReader } from '../../src/observe/http/readers.ts';
 import { startHttpServer, type RunningHttpServer } from '../../src/observe/http/http-server.ts';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
 import { defaultPace } from '../../src/config/pace.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { pause, waitFor } from '../support/wait-for.ts';
 
 const maxRequests = 100;
 const concurrentReads = 2;
@@ -144,5 +144,22 @@ describe('a token with many concurrent requests', () => {
     await flood(localReader, 29);
     const overloadResponse = await fetch(`${server.url}/changes`, { signal: abortController.signal });
     expect(overloadResponse.status).toBe(503);
+  });
+});
+
+describe('a connection', () => {
+  it('rests after a turn for the returned time, which may depend on the work that waits', async () => {
+    const begun: string[] = [];
+    const queue = new FairQueue(1, (_turnMs, waitingCount) => (waitingCount === 1 ? 3_600_000 : 0));
+    const take = (name: string): Promise<void> =>
+      queue.take('reader', () => {
+        begun.push(name);
+        return Promise.resolve();
+      });
+    const [first, second] = [take('first'), take('second'), take('third')];
+    await Promise.all([first, second]);
+    // The third one would begin in the same turn of the event loop.
+    await pause(20);
+    expect(begun).toEqual(['first', 'second']);
   });
 });

@@ -2,6 +2,7 @@
  * Assigns turns at a few database connections to readers in rotation. A reader with a thousand simultaneous requests
  * delays only its own requests. Other readers wait for at most one of its turns.
  */
+import { elapsed } from '../../config/pause.ts';
 
 /**
  * Work that waits for a turn. Several readers may wait for the same work. It runs at the first turn that any of these
@@ -35,15 +36,24 @@ export class SharedWork<T> {
 
 type QueuedTask = Pick<SharedWork<unknown>, 'hasBegun' | 'run'>;
 
+/**
+ * How long the next turn on a connection is delayed.
+ * @param turnMs time that the previous turn took
+ * @param waitingCount work that waits for a turn
+ */
+export type RestAfterTurn = (turnMs: number, waitingCount: number) => number;
+
 export class FairQueue {
   readonly #atOnce: number;
+  readonly #restAfter: RestAfterTurn;
   /** Pending work by reader. Readers are in the order of their next turns. */
   readonly #queues = new Map<string, Set<QueuedTask>>();
   #running = 0;
 
   /** @param maxConcurrency maximum number of concurrent turns */
-  constructor(maxConcurrency: number) {
+  constructor(maxConcurrency: number, restAfter: RestAfterTurn = () => 0) {
     this.#atOnce = maxConcurrency;
+    this.#restAfter = restAfter;
   }
 
   /** Runs the work at a turn of this reader, unless a turn of another reader runs it first. */
@@ -70,9 +80,18 @@ export class FairQueue {
   }
 
   async #run(work: QueuedTask): Promise<void> {
+    const beganAt = performance.now();
     await work.run();
+    const restMs = this.#restAfter(performance.now() - beganAt, this.#waitingCount());
+    if (restMs > 0) await elapsed(restMs);
     this.#running -= 1;
     this.#begin();
+  }
+
+  #waitingCount(): number {
+    let count = 0;
+    for (const queue of this.#queues.values()) count += queue.size;
+    return count;
   }
 
   /** Returns the oldest work of the first reader and moves that reader to the end. */
