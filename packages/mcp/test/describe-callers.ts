@@ -144,7 +144,7 @@ export function describeCallers(setup: () => McpSetup): void {
       ['http', { MCP_HTTP_PORT: '99999' }, 'MCP_HTTP_PORT'],
     ] as const)('of %s %j ends with a remedy', async (name, env, reason) => {
       const { code, stderr } = await ended(setup().world, name, env);
-      expect(code).toBe(2);
+      expect(code).toBe(78);
       expect(stderr).toContain(reason);
       expect(stderr).toContain('what to do:');
       expect(stderr).not.toContain('user:pass');

@@ -5,7 +5,7 @@ import { failureOf } from '../indexer/mcp-error.ts';
 export function failStart(thrown: unknown): never {
   const { code, message, remedy } = failureOf(thrown);
   process.stderr.write(`ledger-indexer-mcp: ${code}: ${message}\n  what to do: ${remedy}\n`);
-  process.exit(2);
+  process.exit(78);
 }
 
 /** Refuses arguments: other users of the machine can read them, so they must not have a token. */
