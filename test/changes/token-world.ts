@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { request as ask } from 'node:http';
 import { Writable } from 'node:stream';
+import { DatabaseError } from 'pg';
 import { readerTokenCommand } from '../../src/cli/roles/reader-token.ts';
 import { webhookCommand } from '../../src/cli/webhooks/webhook.ts';
 import { openDatabase, type Database } from '../../src/store/connection/database.ts';
@@ -99,8 +100,16 @@ export class TokenWorld {
     await grantReader(this.owner, { role, parties: [], password: undefined });
   }
 
+  /** Tries again after a deadlock with a session that reads as this role: both lock the same tables. */
   async dropRole(role: string): Promise<void> {
-    await this.sql(`drop owned by "${role}"; drop role "${role}"`);
+    for (let remainingAttempts = 9; ; remainingAttempts -= 1) {
+      try {
+        await this.sql(`drop owned by "${role}"; drop role "${role}"`);
+        return;
+      } catch (error) {
+        if (remainingAttempts === 0 || !(error instanceof DatabaseError) || error.code !== '40P01') throw error;
+      }
+    }
   }
 
   /** Creates a token with the command, as users do. */

@@ -68,7 +68,15 @@ const times = [
 
 const textArb = fc.constantFrom(...texts);
 const decimalArb = fc.constantFrom(...decimals);
-const integerArb = fc.constantFrom('0', '2', '-7', '10', '9007199254740993');
+const integerArb = fc.constantFrom(
+  '0',
+  '2',
+  '-7',
+  '10',
+  '9007199254740993',
+  '9223372036854775807',
+  '-9223372036854775808',
+);
 const innerArb = fc.record({ label: fc.option(textArb), count: integerArb });
 
 /** One row: typed columns, and a document as the ledger writes it. */
