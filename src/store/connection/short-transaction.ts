@@ -32,7 +32,7 @@ const tableLockLimits: LockRetryLimits = {
   lockTimeoutMs: 500,
   attempts: 20,
   pauseMs: () => 1_000,
-  isRetried: ({ code }) => code === 'STORE_LOCKED',
+  isRetried: ({ code }) => code === 'STORE_LOCKED' || code === 'STORE_CONFLICT',
 };
 
 /** @throws IndexerError of the last attempt; any error of `work` */
@@ -64,7 +64,7 @@ export function shortTransaction<T>(database: Database, work: (client: PoolClien
 
 /**
  * Runs `work` on tables and views. Waits at most half a second for a lock, and tries twenty times.
- * @throws IndexerError STORE_LOCKED after the last attempt
+ * @throws IndexerError STORE_LOCKED or STORE_CONFLICT after the last attempt
  */
 export function shortChange<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
   return withLockRetries(database, tableLockLimits, work);

@@ -101,8 +101,7 @@ function fromServer(error: DatabaseError): IndexerError {
   }
   if (sqlstate === '28000' && unencryptedPattern.test(error.message)) return encryptionRequired();
   if (error.severity === 'FATAL' && poolerStates.has(sqlstate)) return connectionRefused(sqlstate);
-  const matchingRule = rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)));
-  const code = matchingRule?.[1] ?? 'STORE_FAILED';
+  const code = codeOf(error, sqlstate);
   const database = code === 'STORE_DATABASE_MISSING' ? missingDatabase.exec(error.message)?.[1] : undefined;
   if (database !== undefined) return databaseMissing(database, sqlstate);
   const locations = [
@@ -119,6 +118,19 @@ function fromServer(error: DatabaseError): IndexerError {
     code,
     facts,
   });
+}
+
+function codeOf(error: DatabaseError, sqlstate: string): StoreErrorCode {
+  if (isCatalogConflict(error)) return 'STORE_CONFLICT';
+  return rules.find(([starts]) => starts.some((start) => sqlstate.startsWith(start)))?.[1] ?? 'STORE_FAILED';
+}
+
+/**
+ * Whether another session changed the same row of the catalog at the same time, such as the rights on a table. Postgres
+ * reports this as an internal error, whose message depends on the language of the server.
+ */
+export function isCatalogConflict({ code, routine = '' }: DatabaseError): boolean {
+  return code === 'XX000' && ['simple_heap_update', 'simple_heap_delete'].includes(routine);
 }
 
 /**

@@ -6,6 +6,7 @@ import { DatabaseError, escapeIdentifier, escapeLiteral, type ClientBase } from 
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
+import { isCatalogConflict } from '../connection/store-error.ts';
 import { grantToWriters } from './read-as.ts';
 import { limitTemporaryFiles } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
@@ -56,13 +57,11 @@ const attempts = 5;
 
 /**
  * Whether another session changed or dropped the role at the same time. This can happen because the indexer also ends
- * revoked logins. Postgres reports a concurrent change of a catalog row as an internal error, whose message depends on
- * the language of the server.
+ * revoked logins.
  */
 function isConcurrentChange(thrown: unknown): boolean {
   if (!(thrown instanceof DatabaseError)) return false;
-  if (thrown.code === undefinedRoleState) return true;
-  return thrown.code === 'XX000' && ['simple_heap_update', 'simple_heap_delete'].includes(thrown.routine ?? '');
+  return thrown.code === undefinedRoleState || isCatalogConflict(thrown);
 }
 
 /**
