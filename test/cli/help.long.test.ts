@@ -123,7 +123,7 @@ describe('completion script', () => {
 
   it('completes commands, operands, flags and values in bash', needs(bashSkipReason), async () => {
     expect(await completionsOf([''])).toEqual(commands.map(({ name }) => name));
-    expect(await completionsOf(['pr'])).toEqual(['prune']);
+    expect(await completionsOf(['pr'])).toEqual(['prune', 'projection']);
     expect(await completionsOf(['views', ''])).toEqual(['list', 'rebuild']);
     const { stdout: verbs } = await program(['ledger', '--help']);
     expect(await completionsOf(['ledger', ''])).toEqual(
