@@ -6,6 +6,24 @@ comment on column projections.listed_at is 'Time at which the projection was add
 alter table projection_changes add column is_pruned boolean not null default false;
 comment on column projection_changes.is_pruned is 'Whether the offsets were pruned. Exports keep the rows of pruned history.';
 
+-- With a retention, history is pruned all the time. Rows that look up a contract stay as they are when it is pruned.
+create function outdated_offsets(changed int8multirange, pruned int8multirange, is_summed boolean, looks_up boolean)
+  returns int8multirange
+  language sql immutable parallel safe
+  return dependent_offsets(coalesce(changed, '{}'), is_summed, looks_up) + in_blocks(coalesce(pruned, '{}'), is_summed);
+comment on function outdated_offsets(int8multirange, int8multirange, boolean, boolean) is
+  'Offsets of the rows that changed and pruned offsets make invalid. Null is no offset.';
+
+create function noted_offsets(is_summed boolean, looks_up boolean) returns int8multirange
+  language sql stable parallel safe
+begin atomic
+  select outdated_offsets(range_agg(c.offsets) filter (where not c.is_pruned),
+                          range_agg(c.offsets) filter (where c.is_pruned), is_summed, looks_up)
+    from projection_changes c;
+end;
+comment on function noted_offsets(boolean, boolean) is
+  'Offsets of the rows that are invalid because of changes that the projections have not taken note of.';
+
 create table history_changes (
   change_number bigint primary key,
   offsets int8multirange not null,

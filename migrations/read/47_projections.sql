@@ -9,8 +9,7 @@ create or replace function :explore.projected_ranges(projection text) returns in
 as $$
 begin
   return (
-    select array(select unnest(p.covered - :storage.dependent_offsets(
-                   coalesce((select range_agg(c.offsets) from :storage.projection_changes c), '{}'), p.is_summed, p.looks_up)))
+    select array(select unnest(p.covered - :storage.noted_offsets(p.is_summed, p.looks_up)))
       from :storage.projections p
      where p.name = projection
        and case current_setting('ledger_indexer.projections', true)

@@ -27,6 +27,8 @@ grant execute on function
   :storage.id_text(bytea),
   :storage.in_blocks(int8multirange, boolean),
   :storage.lifetime_class(bigint, bigint),
+  :storage.noted_offsets(boolean, boolean),
+  :storage.outdated_offsets(int8multirange, int8multirange, boolean, boolean),
   :storage.trace_text(bytea)
   to public;
 grant execute on function

@@ -80,8 +80,7 @@ const versionsQuery = `
          json_build_object(
            'version', md5(concat_ws(' ', u.select_hash, u.added_at, p.listed_at)),
            'views', md5(coalesce((select obj_description(n.oid, 'pg_namespace') from pg_namespace n where n.nspname = $3), '')),
-           'stored', ${rangesOf(`p.covered - dependent_offsets(coalesce((select range_agg(c.offsets) from projection_changes c), '{}'),
-                                                                false, p.looks_up)`)},
+           'stored', ${rangesOf('p.covered - noted_offsets(false, p.looks_up)')},
            'noted', ${rangesOf(`dependent_offsets(coalesce((select range_agg(c.offsets) from projection_changes c where not c.is_pruned), '{}'),
                                                    false, p.looks_up)`)},
            'changes', coalesce((

@@ -37,19 +37,20 @@ export function inSnapshot<T>(database: Database, work: (client: ClientBase) => 
 export function invalidate(database: Database, projections: readonly Projection[]): Promise<boolean> {
   return inSnapshot(database, async (client) => {
     const isNew = await addProjections(client, projections);
-    const { rows } = await client.query<{ changed: string | null; unpruned: string | null }>(
+    const { rows } = await client.query<{ changed: string | null; pruned: string | null }>(
       `with gone as (delete from projection_changes returning offsets, is_pruned)
-       select range_agg(offsets)::text as changed, (range_agg(offsets) filter (where not is_pruned))::text as unpruned from gone`,
+       select (range_agg(offsets) filter (where not is_pruned))::text as changed,
+              (range_agg(offsets) filter (where is_pruned))::text as pruned from gone`,
     );
-    const { changed = null, unpruned = null } = rows[0] ?? {};
-    if (changed === null) return isNew;
+    const { changed = null, pruned = null } = rows[0] ?? {};
+    if (changed === null && pruned === null) return isNew;
     await lockProjections(client);
-    if (unpruned !== null) await numberChange(client, unpruned);
+    if (changed !== null) await numberChange(client, changed);
     await client.query(
       `update projections
-          set outdated = outdated + covered * dependent_offsets($1, is_summed, looks_up),
-              covered = covered - dependent_offsets($1, is_summed, looks_up), updated_at = now()`,
-      [changed],
+          set outdated = outdated + covered * outdated_offsets($1, $2, is_summed, looks_up),
+              covered = covered - outdated_offsets($1, $2, is_summed, looks_up), updated_at = now()`,
+      [changed, pruned],
     );
     return true;
   });

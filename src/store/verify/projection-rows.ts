@@ -32,8 +32,7 @@ export async function storedRanges(
     `with covered as (
        select lower(r.offsets) - 1 as after, upper(r.offsets) - 1 as up_to
          from projections p
-        cross join unnest(p.covered - dependent_offsets(
-                coalesce((select range_agg(c.offsets) from projection_changes c), '{}'), p.is_summed, p.looks_up)) r (offsets)
+        cross join unnest(p.covered - noted_offsets(p.is_summed, p.looks_up)) r (offsets)
         where p.name = $1),
      limits as (
        select ${isSummed ? 'block_end(n."offset")' : 'n."offset"'} as "offset"

@@ -26,15 +26,15 @@ export const projections: PlantedArea = {
     {
       name: 'changed offsets stay covered',
       file: fill,
-      line: 'covered = covered - dependent_offsets($1, is_summed, looks_up),',
-      instead: "covered = covered - '{}'::int8multirange,",
+      line: 'covered = covered - outdated_offsets($1, $2, is_summed, looks_up), updated_at = now()`,',
+      instead: "covered = covered - '{}'::int8multirange, updated_at = now()`,",
       test,
     },
     {
       name: 'a changed offset leaves the sums of its block',
       file: 'migrations/read/47_projections.sql',
-      line: "'{}'), p.is_summed, p.looks_up)))",
-      instead: "'{}'), false, p.looks_up)))",
+      line: ':storage.noted_offsets(p.is_summed, p.looks_up)))',
+      instead: ':storage.noted_offsets(false, p.looks_up)))',
       test,
     },
     {
@@ -81,9 +81,9 @@ export const projections: PlantedArea = {
     },
     {
       name: 'views do not exclude changed offsets',
-      file: 'migrations/read/47_projections.sql',
-      line: 'from :storage.projection_changes c)',
-      instead: 'from :storage.projection_changes c where false)',
+      file: 'migrations/0020_exported_projections.sql',
+      line: 'from projection_changes c;',
+      instead: 'from projection_changes c where false;',
       test,
     },
     {
