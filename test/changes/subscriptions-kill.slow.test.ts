@@ -15,6 +15,8 @@ import { listen } from './listener.ts';
 
 /** Number of SIGKILLs. A chaos run sets a higher number. */
 const killTotal = Number(process.env['SUBSCRIPTION_KILLS'] ?? 5);
+/** Time limit for what is left after the last kill, milliseconds: the more kills, the more updates. */
+const restMs = 40_000 + killTotal * 1_000;
 const role = `subscribed_${String(process.pid)}`;
 const holding = 'splice-api-token-holding-v1:Splice.Api.Token.HoldingV1:Holding';
 const large = "instrument_id = 'Amulet' and amount > 100";
@@ -87,20 +89,22 @@ it(
       }
       grow(60);
       const end = sandbox.ledger.ledgerEnd();
-      await waitFor('everything is stored', async () => {
+      const isStored = async (): Promise<true | undefined> => {
         const [row] = await query(database.url, 'select checkpoint::int from ledger.stream');
         return Number(row?.['checkpoint']) >= end ? true : undefined;
-      });
+      };
+      await waitFor('everything is stored', isStored, restMs);
       for (const [index, [, condition]] of streams.entries()) {
         const expected = await named(database.url, condition);
         const listener = listeners[index];
-        await waitFor('all changes', () => ((listener?.ids.length ?? 0) >= expected.length ? true : undefined));
+        const hasAll = (): true | undefined => ((listener?.ids.length ?? 0) >= expected.length ? true : undefined);
+        await waitFor('all changes', hasAll, restMs);
         expect(listener?.ids).toEqual(expected);
         expect(expected.length).toBeGreaterThan(20);
       }
       const expected = await named(database.url, streams[1]?.[1] ?? 'false');
       const places = (): readonly string[] => [...new Set(receiver.taken.map(({ place }) => place))];
-      await waitFor('all deliveries', () => (places().length >= expected.length ? true : undefined));
+      await waitFor('all deliveries', () => (places().length >= expected.length ? true : undefined), restMs);
       expect(sortPlaces(places())).toEqual(expected);
       expect(new Set(receiver.taken.map(({ id }) => id)).size).toBe(expected.length);
       for (const found of groupByContract(receiver.taken).values()) expect(found).toEqual(sortPlaces(found));
