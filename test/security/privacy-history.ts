@@ -40,6 +40,11 @@ interface Contract {
 
 type Event = { readonly node: number; readonly offset: number };
 
+/** A party that observes only the contract with this id. */
+export function ownParty(contractId: string): string {
+  return `own-${contractId}::1220`;
+}
+
 /** Frames and model rows. Equal seeds return equal histories. */
 export class PrivateHistory {
   readonly entries: JsonRecord[] = [];
@@ -48,14 +53,17 @@ export class PrivateHistory {
   readonly rows: ModelRow[] = [];
   readonly #random: Random;
   readonly #contracts: Contract[] = [];
+  readonly #hasOwnParties: boolean;
   #offset = seedOffset;
   /** If true, no random choice skips a step, and each step is visible to parties of its contract. */
   #certain = false;
   /** Parties that see the current update. */
   #seers = new Set<string>();
 
-  constructor(seed: number, updates: number) {
+  /** @param hasOwnParties whether each contract has an observer that no other contract has */
+  constructor(seed: number, updates: number, hasOwnParties = false) {
     this.#random = new Random(seed);
+    this.#hasOwnParties = hasOwnParties;
     for (let at = 1; at < seedOffset; at += 1) this.#seed(at);
     const steps = [
       () => this.#create(),
@@ -178,10 +186,11 @@ export class PrivateHistory {
     origin: 'seed' | 'create' | 'assign',
     sourceContract?: Contract,
   ): [JsonRecord, Contract] {
+    const newId = `00c${this.#contracts.length}`;
     const contract = sourceContract ?? {
-      id: `00c${this.#contracts.length}`,
+      id: newId,
       signatories: this.#some(2, 1),
-      observers: this.#some(2),
+      observers: [...this.#some(2), ...(this.#hasOwnParties ? [ownParty(newId)] : [])],
       synchronizer: this.#pick([frames.here, frames.there]),
       state: 'ended',
       counter: 0,

@@ -8,22 +8,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { grantReaderCommand } from '../../src/cli/roles/grant-reader.ts';
-import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
 import { migrate } from '../../src/store/schema/migrations.ts';
-import { openSession, type StoreSession } from '../../src/store/write/session.ts';
+import { openSession } from '../../src/store/write/session.ts';
 import { storePackage } from '../../src/store/typed/package-store.ts';
 import { syncTypedViews } from '../../src/store/typed/views.ts';
 import { relations, type Relation } from '../read/reader-attempts.ts';
 import { createTestDatabase, query, type TestDatabase } from '../support/database.ts';
 import { fillAll, useSmallBlocks } from '../projections/projected.ts';
-import { text } from '../support/frames.ts';
 import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
-import { PrivateHistory, parties, seedOffset } from './privacy-history.ts';
+import { PrivateHistory, parties } from './privacy-history.ts';
+import { storeHistory } from './privacy-store.ts';
 import {
   allowedRows,
   queryResult,
@@ -61,26 +59,6 @@ let testDatabase: TestDatabase;
 let tables: readonly Relation[] = [];
 const rowCounts = new Map<string, number>();
 
-async function fill(session: StoreSession): Promise<void> {
-  await session.beginSeed(seedOffset);
-  const seedBatch = session.newBatch(seedOffset);
-  for (const entry of history.entries) seedBatch.addEntry(decodeActiveContract(text(entry)));
-  await session.writeSeed(seedBatch, 0);
-  await session.publishSeed(seedOffset, 'seed');
-  for (let from = 0, checkpoint = seedOffset; from < history.updates.length;) {
-    const untilOffset = from + random.between(1, 12);
-    const batch = session.newBatch(checkpoint);
-    for (const update of history.updates.slice(from, untilOffset)) batch.add(decodeUpdate(text(update)));
-    await session.writeBatch(batch, checkpoint);
-    [from, checkpoint] = [untilOffset, batch.offset];
-  }
-  const at = await session.completions.open({ begin: seedOffset, parties });
-  const completions = history.completions
-    .map((frame) => decodeCompletion(text(frame)))
-    .filter((frame) => frame.kind === 'completion');
-  await session.completions.write(completions, at, history.lastOffset);
-}
-
 async function grant(from: number, to: number): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'privacy-'));
   const file = join(folder, 'password');
@@ -99,8 +77,10 @@ beforeAll(async () => {
   const database = openDatabase({ url: testDatabase.url, ...options });
   await migrate(database);
   const filter = JSON.stringify({ parties });
-  await fill(
+  await storeHistory(
     await openSession(database, { participantId: 'p::1220', filter, filterHash: 'f', shape: 'LEDGER_EFFECTS' }),
+    history,
+    random,
   );
   await grant(0, 3);
   for (const model of packages) await storePackage(database, model);
