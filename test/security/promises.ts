@@ -29,6 +29,10 @@ export const securityPromises: readonly SecurityPromise[] = [
     tests: ['test/security/privacy.slow.test.ts'],
   },
   {
+    promise: 'The same through `/api`, for reader tokens and users of the participant, on every route',
+    tests: ['test/api/leaks.slow.test.ts'],
+  },
+  {
     promise: 'Redacted contents do not return with data in flight',
     tests: ['test/retention/redacted-in-flight.test.ts', 'test/retention/redacted-in-lists.long.test.ts'],
   },
