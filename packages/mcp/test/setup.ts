@@ -19,6 +19,8 @@ export interface McpSetup extends AsyncDisposable {
   /** Clients of both readers: over stdio, and over HTTP in two revisions of the protocol. */
   readonly clients: readonly (readonly [McpReader, SdkClient])[];
   readonly first: readonly [McpReader, SdkClient];
+  /** A reader of all parties, over HTTP. */
+  readonly unlimited: readonly [McpReader, SdkClient];
   /** Address of the HTTP server. */
   readonly address: string;
 }
@@ -39,7 +41,17 @@ export async function openSetup(installed: InstalledMcp): Promise<McpSetup> {
     clients.push([reader, await world.overHttp(address, reader.token)]);
     clients.push([reader, await world.overHttp(address, reader.token, modern)]);
   }
+  const everything = await world.reader();
+  const unlimited = [everything, await world.overHttp(address, everything.token)] as const;
   const [first] = clients;
   if (first === undefined) throw new Error('there is no client');
-  return { world, readers, clients, first, address, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  return {
+    world,
+    readers,
+    clients,
+    first,
+    unlimited,
+    address,
+    [Symbol.asyncDispose]: () => world[Symbol.asyncDispose](),
+  };
 }

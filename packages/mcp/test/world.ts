@@ -85,12 +85,12 @@ export class McpWorld implements AsyncDisposable {
     return rows.map((row) => String(row['owner']));
   }
 
-  /** Creates a role that is limited to the party, and a token of it. */
-  async reader(party: string): Promise<McpReader> {
+  /** Creates a role that is limited to the party, if there is one, and a token of it. */
+  async reader(party = ''): Promise<McpReader> {
     const role = `mcp_${randomBytes(4).toString('hex')}`;
     this.#roles.push(role);
     const env = { DATABASE_URL: this.url };
-    await runCommand(grantReaderCommand, [role, '--party', party], env);
+    await runCommand(grantReaderCommand, [role, ...(party === '' ? [] : ['--party', party])], env);
     const token = await this.token(role);
     const tokenFile = join(this.#folder, role);
     writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
