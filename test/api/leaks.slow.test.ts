@@ -38,7 +38,7 @@ describe('readers of /api of random histories', needs(limitsSkipReason), () => {
   });
 
   it.each(Array.from({ length: histories }, (_, index) => firstSeed + index))(
-    'see what their rights and their role allow, and nothing else: seed %i',
+    'see only what their rights and their role allow: seed %i',
     async (seed) => {
       const random = new Random(seed);
       const history = new PrivateHistory(seed, randomUpdates, true);

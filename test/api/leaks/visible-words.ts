@@ -1,7 +1,7 @@
 /**
- * Who may see which words of a random history: ids of contracts, updates and commands, parties, and the texts that
- * contents consist of. It applies the table of docs/how-to/secure/reader-roles.md to the sent frames, and reads no
- * database. A word that several parts contain is visible to the parties that see at least one of them.
+ * The words of a random history, and the parties that may see them: ids of contracts, updates and commands, parties, and
+ * the texts that contents consist of. It applies the table of docs/how-to/secure/reader-roles.md to the sent frames, and
+ * reads no database. A word that several parts contain is visible to the parties that see at least one of them.
  */
 import type { Json, JsonRecord } from '../../support/frames.ts';
 import type { PrivateHistory } from '../../security/privacy-history.ts';
