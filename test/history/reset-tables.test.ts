@@ -263,7 +263,7 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
   }
 
   it('has a rule and test rows for every table', () => {
-    expect([...tablesBefore.keys()].sort()).toEqual(Object.keys(rules).sort());
+    expect([...tablesBefore.keys()].sort(), 'add a rule to this file').toEqual(Object.keys(rules).sort());
     const unchangedTables = [...tablesBefore].filter(([, rows]) => rows.length === 0).map(([name]) => name);
     expect(unchangedTables.sort()).toEqual([...empty].sort());
     const cutRules = Object.keys(rules).filter(

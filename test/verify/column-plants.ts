@@ -170,7 +170,7 @@ export function plantedSql(name: string, column: string, type: string, value?: s
   const quotedColumn = `"${column}"`;
   const plantedValue =
     value ?? columnValues[`${name}.${column}`] ?? otherEntry(table, column) ?? otherValues[type]?.(quotedColumn);
-  if (plantedValue === undefined) throw new Error(`no other value of type ${type}`);
+  if (plantedValue === undefined) throw new Error(`no other value of type ${type}: add it to otherValues`);
   const row = `select t.ctid from ${table} t where ${condition} order by t.${quotedColumn} is null, t.ctid limit 1`;
   return `update ${table} set ${quotedColumn} = ${plantedValue} where ctid = (${row})`;
 }
