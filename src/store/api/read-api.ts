@@ -18,12 +18,15 @@ export function readApi(database: Database, statementMs: number): ReadApi {
   const { storage, explore } = readSchemas(database.schema);
   const subjects = new DocumentSubjects(storage, explore);
   const routes = new Map(storedRoutes.map((route) => [route.name, route]));
+  const plans = new KeptPlans();
   return async (request) => {
     const route = routes.get(request.route);
     if (route === undefined) throw new TypeError(`no route ${request.route}`);
-    const planning = readsOneSubject(route, request.arguments) ? 'force_generic_plan' : 'force_custom_plan';
+    const keepsPlan = readsOneSubject(route, request.arguments) && plans.areKeptFor(request.reader.role);
+    const planning = keepsPlan ? 'force_generic_plan' : 'force_custom_plan';
     return inReaderSnapshot(database, request.reader, { statementMs, planning }, async (snapshot) => {
-      if (route.answers === 'rows') return rowsOrUnseen(route, request, { snapshot, explore, storage, subjects });
+      if (route.answers === 'rows')
+        return rowsOrUnseen(route, request, { snapshot, explore, storage, subjects, keepsPlan });
       const fields = await route.read(snapshot.client, request.arguments, storage);
       return { offset: snapshot.offset, fields };
     });
@@ -35,6 +38,21 @@ interface RowsContext {
   readonly explore: string;
   readonly storage: string;
   readonly subjects: DocumentSubjects;
+  /** Whether the connection keeps the plan of the statement. */
+  readonly keepsPlan: boolean;
+}
+
+/** Maximum number of roles whose plans are kept, because each plan occupies memory in each connection. */
+const maxPlannedRoles = 50;
+
+/** The roles whose plans are kept: the first ones that send requests. */
+class KeptPlans {
+  readonly #roles = new Set<string | null>();
+
+  areKeptFor(role: string | null): boolean {
+    if (this.#roles.size < maxPlannedRoles) this.#roles.add(role);
+    return this.#roles.has(role);
+  }
 }
 
 /** With allow_unseen, no rows for a name that is complete but that no stored row has. */
@@ -61,8 +79,8 @@ function hasCompleteNames({ parameters }: RowsRoute, args: ApiArguments): boolea
 
 async function readRows(
   route: RowsRoute,
-  { arguments: given, after }: ApiRequest,
-  { snapshot, explore, storage, subjects }: RowsContext,
+  { arguments: given, after, reader }: ApiRequest,
+  { snapshot, explore, storage, subjects, keepsPlan }: RowsContext,
 ): Promise<ApiAnswer> {
   const { client, offset } = snapshot;
   const args = await resolved(route, given, client, { explore, storage });
@@ -73,7 +91,7 @@ async function readRows(
   const { rows } = await client.query<{ line: string; key: readonly (string | null)[]; found: number }>({
     text,
     values: statement.values,
-    ...(readsOneSubject(route, given) ? { name: nameOf(text) } : {}),
+    ...(keepsPlan ? { name: nameOf(text, reader.role) } : {}),
   });
   const page = rows.slice(0, limit);
   if (page.length === 0 && after === undefined) await refuseUnknown(route, args, snapshot, explore);
@@ -92,9 +110,14 @@ function readsOneSubject({ parameters }: StoredRoute, args: ApiArguments): boole
   return !isVaried && parameters.some(({ inPath }) => inPath);
 }
 
-/** Name of a prepared statement; names of Postgres have at most 63 bytes. */
-function nameOf(text: string): string {
-  return `api_${createHash('sha256').update(text).digest('base64url')}`;
+/**
+ * Name of a prepared statement; names of Postgres have at most 63 bytes. Each role has its own: Postgres before 15.9, 16.5
+ * and 17.1 may run the plan of one role with its row security for another role (CVE-2024-10976).
+ */
+function nameOf(text: string, role: string | null): string {
+  return `api_${createHash('sha256')
+    .update(JSON.stringify([role, text]))
+    .digest('base64url')}`;
 }
 
 /** Types are read only if a filter or an order may name a field of a JSON column. */
