@@ -164,7 +164,7 @@ async function handleRequest(
 ): Promise<void> {
   // If a request has two host names, a proxy may have checked the host name that is not used here.
   if (hostsNamed(request) > 1) return sendError(response, 400, 'a request must name exactly one host');
-  const [path = '/', query = ''] = (request.url ?? '/').split('?', 2);
+  const { path, query } = targetOf(request.url ?? '/');
   const route = routeOf(options.routes, path);
   const isKnownHost = options.isKnownHost(request.headers.host);
   if (!isKnownHost && route?.isProbe !== true) {
@@ -186,6 +186,12 @@ async function handleRequest(
   const refusal = route.isOverview && options.overview && (await overviewRefusal(options.overview, request));
   if (refusal) return sendCallerError(response, refusal.status, refusal.error);
   return route.answer({ path, query, request, response, known: isKnownHost });
+}
+
+/** Splits at the first question mark: a query may contain more of them, which are part of a value. */
+function targetOf(url: string): { readonly path: string; readonly query: string } {
+  const [path = '/', ...rest] = url.split('?');
+  return { path, query: rest.join('?') };
 }
 
 /**
