@@ -24,11 +24,29 @@ const builtinKinds: Readonly<Record<BuiltinName, DocumentKind>> = {
   timestamp: 'time',
 };
 
+/**
+ * Maximum number of parts of one type. The arguments of a type that contains itself with larger arguments grow with each
+ * step of a path.
+ */
+const maxParts = 1_000;
+
 type NamedType = Extract<DamlType, { kind: 'named' }>;
 
 /** The types of a field of these types; empty if none of them has the field. */
 export function stepInto(types: readonly DamlType[], step: string, packages: PackageLookup): readonly DamlType[] {
-  return distinct(types.flatMap((type) => typesOfStep(type, step, packages)));
+  const found = types.flatMap((type) => typesOfStep(type, step, packages));
+  return distinct(found.map((type) => (partsLeft(type, maxParts) > 0 ? type : anyType)));
+}
+
+/** How many of this number of parts are left after those of the type; counts no further than 0. */
+function partsLeft(type: DamlType, most: number): number {
+  let parts: readonly DamlType[] = [];
+  if (type.kind === 'named') parts = type.arguments;
+  else if (type.kind === 'genmap') parts = [type.key, type.of];
+  else if ('of' in type) parts = [type.of];
+  let left = most - 1;
+  for (const part of parts) if (left > 0) left = partsLeft(part, left);
+  return left;
 }
 
 function typesOfStep(type: DamlType, step: string, packages: PackageLookup): readonly DamlType[] {
