@@ -61,6 +61,20 @@ it.each([
   expect(failure).toMatchObject({ code, remedy: expect.any(String) as string });
 });
 
+it('sends no token to another host that a path of the description names', async () => {
+  const seen: unknown[] = [];
+  const other = createServer(({ headers: { authorization } }, response) => {
+    seen.push(authorization);
+    response.end('{}');
+  });
+  await new Promise<void>((done) => other.listen(0, '127.0.0.1', done));
+  const { port } = other.address() as AddressInfo;
+  // As https://indexer.example and .other.example/api would be another host.
+  const client = new IndexerClient('http://127.0.0', () => Promise.resolve(token));
+  const failure = await failureOf(client.get(`.1:${String(port)}/api/x`)).finally(() => other.close());
+  expect([failure.code, seen]).toEqual(['INDEXER_RESPONSE_INVALID', []]);
+});
+
 it('ends a response without an end at its limit', async () => {
   const listener: RequestListener = (_request, response) => {
     const block = Buffer.alloc(1024 * 1024, ' ');

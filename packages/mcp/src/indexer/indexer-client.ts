@@ -49,6 +49,8 @@ export class IndexerClient {
   }
 
   async #request(path: string, init: RequestContent, signal?: AbortSignal): Promise<JsonObject> {
+    // A path of the OpenAPI document such as .other.example would change the host.
+    if (!path.startsWith('/')) throw new McpError(pathInvalid);
     const token = await this.#token();
     const limits = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
     const headers = { accept: 'application/json', authorization: `Bearer ${token}`, ...init.headers };
@@ -101,6 +103,12 @@ export class IndexerClient {
     return new McpError(failure, thrown);
   }
 }
+
+const pathInvalid: Failure = {
+  code: 'INDEXER_RESPONSE_INVALID',
+  message: 'the indexer describes a path that does not begin with a slash',
+  remedy: 'set INDEXER_URL to the address of the indexer itself',
+};
 
 async function textOf(response: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
