@@ -21,7 +21,7 @@ import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties } from './privacy-history.ts';
-import { storeHistory } from './privacy-store.ts';
+import { storeHistory } from './privacy/store-history.ts';
 import {
   allowedRows,
   queryResult,

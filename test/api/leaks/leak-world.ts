@@ -32,7 +32,7 @@ import { quickPace } from '../../../src/testing/quick-pace.ts';
 import { fillAll, withDatabase } from '../../projections/projected.ts';
 import { packages } from '../../security/privacy-contents.ts';
 import { parties, type PrivateHistory } from '../../security/privacy-history.ts';
-import { storeHistory } from '../../security/privacy-store.ts';
+import { storeHistory } from '../../security/privacy/store-history.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { runCommand } from '../../support/run-command.ts';

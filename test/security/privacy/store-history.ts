@@ -1,10 +1,10 @@
 /** Stores a random history: its seed, its updates in batches of random sizes, and its completions. */
-import type { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
-import { decodeCompletion } from '../../src/ledger/frames/decode-completion.ts';
-import type { StoreSession } from '../../src/store/write/session.ts';
-import { text } from '../support/frames.ts';
-import { decodeActiveContract, decodeUpdate } from '../support/wire/decode.ts';
-import { parties, seedOffset, type PrivateHistory } from './privacy-history.ts';
+import type { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { decodeCompletion } from '../../../src/ledger/frames/decode-completion.ts';
+import type { StoreSession } from '../../../src/store/write/session.ts';
+import { text } from '../../support/frames.ts';
+import { decodeActiveContract, decodeUpdate } from '../../support/wire/decode.ts';
+import { parties, seedOffset, type PrivateHistory } from '../privacy-history.ts';
 
 export async function storeHistory(session: StoreSession, history: PrivateHistory, random: Random): Promise<void> {
   await session.beginSeed(seedOffset);
