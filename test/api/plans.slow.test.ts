@@ -108,4 +108,15 @@ describe('plans in pooled connections', needs(limitsSkipReason), () => {
     );
     expect(rows).toHaveLength(2);
   });
+
+  it('are kept after a request for an unknown id', async () => {
+    const [contract] = ofOneSubject;
+    if (contract === undefined) throw new Error('no route');
+    const shared = connected();
+    const session = (): Promise<unknown> =>
+      shared.withClient(async (client) => (await client.query('select pg_backend_pid()')).rows);
+    const before = await session();
+    expect(await read(shared, contract, bob)).toBe('NAME_UNKNOWN');
+    expect(await session()).toEqual(before);
+  });
 });

@@ -25,7 +25,7 @@ export interface ReadSettings {
  * Runs `read` in one snapshot. For statements of this program only: a statement of a user could leave the role.
  * @throws IndexerError NAME_UNKNOWN, NAME_AMBIGUOUS, OFFSET_UNKNOWN, QUERY_REFUSED; STORE_ errors; any error of `read`
  */
-export function inReaderSnapshot<T>(
+export async function inReaderSnapshot<T>(
   database: Database,
   { role, rights }: ApiReader,
   { statementMs, planning }: ReadSettings,
@@ -40,20 +40,25 @@ export function inReaderSnapshot<T>(
     ...(role === null ? [] : [`set local role ${escapeIdentifier(role)}`]),
     `select ${escapeIdentifier(explore)}.latest_offset() as "offset"`,
   ].join('; ');
-  return database.withClient(async (client) => {
+  // An error of the request is returned to here, because a connection whose work throws is closed.
+  const outcome = await database.withClient(async (client) => {
     const begin = `begin transaction isolation level repeatable read, ${rights === undefined ? 'read only' : 'read write'}`;
     try {
       if (rights === undefined)
-        return await read({ client, offset: await lastOffset(client, `${begin}; ${settings}`) });
+        return { value: await read({ client, offset: await lastOffset(client, `${begin}; ${settings}`) }) };
       await client.query(begin);
       await giveRights(client, rights);
-      return await read({ client, offset: await lastOffset(client, settings) });
+      return { value: await read({ client, offset: await lastOffset(client, settings) }) };
     } catch (thrown) {
-      throw toRequestError(thrown);
+      const error = toRequestError(thrown);
+      if (!(error instanceof IndexerError)) throw error;
+      return { error };
     } finally {
       await rollBack(client);
     }
   });
+  if ('error' in outcome) throw outcome.error;
+  return outcome.value;
 }
 
 /** Runs several statements in one round trip. The driver returns a result for each. */
