@@ -110,8 +110,8 @@ describe('forged tokens of the participant on /api', needs(limitsSkipReason), ()
 
   it('a token among two is never mixed with the other', async () => {
     const url = new URL(`${world.indexer.httpUrl}/api/contracts`);
-    const nobody = await world.user('nobody-attack');
-    const headers = new Headers({ 'x-forwarded-for': '10.0.0.1', authorization: `Bearer ${nobody}` });
+    const withoutRights = await world.user('no-rights-attack');
+    const headers = new Headers({ 'x-forwarded-for': '10.0.0.1', authorization: `Bearer ${withoutRights}` });
     headers.append('authorization', `Bearer ${alice}`);
     // They arrive as one value with a comma, which is not a token.
     expect((await fetch(url, { headers })).status).toBe(401);

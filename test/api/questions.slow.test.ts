@@ -167,7 +167,7 @@ describe('the seven questions', () => {
     }
     // A short name may be a mistake in any part.
     expect((await world.get('/api/contracts?template=License2&allow_unseen=true', everyone)).status).toBe(404);
-    const party = 'nobody::1220ab';
+    const party = 'unknown::1220ab';
     expect((await world.get(`/api/movements?party=${party}`, everyone)).status).toBe(404);
     expect(await world.page('/api/movements', { party, allow_unseen: 'true' }, everyone)).toMatchObject({ rows: [] });
   });

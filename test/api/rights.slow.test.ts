@@ -180,7 +180,7 @@ function requestWith(route: ApiRoute, parameter: ApiParameter, text: string): st
 
 const fallbacks: Readonly<Record<string, string>> = {
   interface: 'Splice.Api.Token.HoldingV1:Holding',
-  party: 'nobody::1220ab',
+  party: 'unknown::1220ab',
   from: '10',
   to: '20',
   id: '10',

@@ -53,19 +53,19 @@ describe.each([
     });
 
     it('returns nothing to a user without parties, and refuses a token of another issuer', async () => {
-      const nobody = await world.user('nobody-api');
-      expect(await contractsOf(nobody)).toEqual([]);
+      const withoutRights = await world.user('no-rights-api');
+      expect(await contractsOf(withoutRights)).toEqual([]);
       expect(
         (await get('/api/contracts', await world.tokenOf('alice-api', { iss: 'https://other.example' }))).status,
       ).toBe(401);
-      expect((await get('/api/explain?id=1', nobody)).status).toBe(400);
+      expect((await get('/api/explain?id=1', withoutRights)).status).toBe(400);
     });
 
     it('leaves no rights behind in pooled connections', async () => {
       await Promise.all(Array.from({ length: 12 }, () => contractsOf(aliceToken)));
       expect(await world.sql('select * from ledger.node_sessions')).toEqual([]);
-      const nobody = await world.user('later-api');
-      expect(await contractsOf(nobody)).toEqual([]);
+      const later = await world.user('later-api');
+      expect(await contractsOf(later)).toEqual([]);
     });
   });
 });

@@ -21,14 +21,16 @@ const packageModel = {
   },
 } as unknown as PackageModel;
 
-it('a type whose arguments grow with each step ends as a field of unknown type, in little time', () => {
-  const began = performance.now();
+it('a type whose arguments grow with each step ends as a field of unknown type, and stays small', () => {
   const packages = (): PackageModel => packageModel;
   let types: readonly DamlType[] = [
     { kind: 'named', name: 'p:M:Nest', arguments: [{ kind: 'builtin', name: 'text' }] },
   ];
   expect(documentKind(stepInto(types, 'value', packages), packages)).toBe('text');
-  for (let step = 0; step < 9; step += 1) types = stepInto(types, 'next', packages);
+  for (let step = 0; step < 9; step += 1) {
+    types = stepInto(types, 'next', packages);
+    // Without the bound, the text is 20 times as long after each step.
+    expect(JSON.stringify(types).length).toBeLessThan(100_000);
+  }
   expect(documentKind(types, packages)).toBe('any');
-  expect(performance.now() - began).toBeLessThan(1_000);
 });
