@@ -24,7 +24,7 @@ const pageRows = 200;
  */
 const manyPages = 8;
 /** Rest after a page, as a multiple of the time that it took. */
-const restShare = 4;
+const restFactor = 4;
 /** Updates arrive if the last commit is not older, milliseconds. */
 const ingestingMs = 1_000;
 
@@ -52,7 +52,7 @@ export function openChangeServer(
   const waiters = new CheckpointWaiters(maxClients);
   let committedAt = Number.NEGATIVE_INFINITY;
   const readQueue = new FairQueue(pageConnections, (turnMs, waitingCount) =>
-    waitingCount > manyPages && performance.now() - committedAt < ingestingMs ? restShare * turnMs : 0,
+    waitingCount > manyPages && performance.now() - committedAt < ingestingMs ? restFactor * turnMs : 0,
   );
   const selections = new Selections();
   const pages = new ChangePages(
