@@ -64,7 +64,7 @@ const catalogueParts = [
   'src/observe/metrics/catalogue',
   'src/observe/page/browser',
   'src/observe/page/browser/console',
-  ...['market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
+  ...['plans', 'market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 
 /** The folder in whose line the given folder is included. */

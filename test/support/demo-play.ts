@@ -16,9 +16,9 @@ const extraLicences = 3;
 
 /** Plays the demo on an empty ledger. */
 export function playDemo(ledger: Ledger, seed: number): void {
-  const demo = new TrafficPlay(ledger, { seed, tempo: gapsBefore(liveFrom) });
+  const demo = new TrafficPlay(ledger, { seed, tempo: gapsBefore(liveFrom), plans: { liveFrom } });
   const times = monthBefore(liveFrom - 3 * second, 1_200, new Random(seed + 2));
-  playMonth(demo, times, liveFrom, 4_000);
+  playMonth(demo, times, liveFrom, 4_200);
   upgradeLicensing(ledger.model);
   for (let licenceIndex = 0; licenceIndex < extraLicences; licenceIndex += 1)
     demo.market.plan(liveFrom, { what: 'extra-license' });

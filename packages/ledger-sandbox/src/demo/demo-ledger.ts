@@ -69,6 +69,8 @@ export interface DemoLedger {
 const plannedUpdates = 2_500;
 /** Planned actions of a smaller demo, as a share of its updates. */
 const plannedShare = 0.3;
+/** Minimum number of planned actions of a demo with locks and names, which would fill a smaller one. */
+const leastForPlans = 500;
 /** Time from the start of live traffic to the upgrade of the licensing package, microseconds. */
 const upgradeAfter = 45_000_000;
 const upgradeBefore = 3_600_000_000;
@@ -167,7 +169,9 @@ class RunningDemo {
     this.#journal = new Journal(journal, entries.length);
     this.#generation = generation;
     const { startAt, planned: plannedCount } = firstLine;
-    this.#play = new TrafficPlay(sandbox.ledger, { seed, tempo: gapsBefore(startAt, plannedUpdates / plannedCount) });
+    const tempo = gapsBefore(startAt, plannedUpdates / plannedCount);
+    const plans = plannedCount < leastForPlans ? {} : { plans: { liveFrom: startAt } };
+    this.#play = new TrafficPlay(sandbox.ledger, { seed, tempo, ...plans });
     this.#schedule = new LiveSchedule(firstLine.seed, { after: 0, at: startAt, perSecond: 0 });
     if (journalState === undefined) this.#begin();
     else this.#goBackTo(journalState);

@@ -46,7 +46,7 @@ export interface JournalContents {
 }
 
 /** Changed whenever the same beginning would no longer produce the same history. */
-const version = 5;
+const version = 6;
 const countDigits = 12;
 
 function headLine(steps: number): string {

@@ -1,13 +1,14 @@
 /**
- * A month of history in a few thousand updates, with the record time of each. Few updates are at night, and many in the
- * last hours.
+ * A month of history in a few thousand updates, or a longer one, with the record time of each. Few updates are at
+ * night, and many in the last hours.
  */
 import type { Random } from '../wire/random.ts';
 import type { TrafficPlay } from './play.ts';
 
 const second = 1_000_000;
 const hour = 3600 * second;
-const hours = 30 * 24;
+/** Length of the usual history. */
+export const monthHours = 30 * 24;
 /** The last day and the last two hours have more than their share of updates, because a new user reads them first. */
 const lastDay = 3;
 const lastHours = 12;
@@ -18,15 +19,24 @@ function waveFactor(at: number): number {
   return 1 + 0.7 * Math.sin((2 * Math.PI * (hourOfDay - 9)) / 24);
 }
 
-function weightOf(index: number, at: number): number {
+function weightOf(index: number, hours: number, at: number): number {
   const recentWeight = index >= hours - 2 ? lastHours : index >= hours - 24 ? lastDay : 1;
   return waveFactor(at) * (0.5 + index / hours) * recentWeight;
 }
 
 /** `count` times in the month before `end`, ascending. Microseconds since 1970. */
 export function monthBefore(end: number, count: number, random: Random): number[] {
+  return timesBefore(end, { hours: monthHours, count }, random);
+}
+
+/** The same for any number of hours before `end`. */
+export function timesBefore(
+  end: number,
+  { hours, count }: { readonly hours: number; readonly count: number },
+  random: Random,
+): number[] {
   const startTime = end - hours * hour;
-  const weights = Array.from({ length: hours }, (_, index) => weightOf(index, startTime + index * hour));
+  const weights = Array.from({ length: hours }, (_, index) => weightOf(index, hours, startTime + index * hour));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const times: number[] = [];
   let dueUpdates = 0;

@@ -10,20 +10,27 @@ import type { MarketOptions, SavedMarket } from './market/market.ts';
 /** A play as stored in a snapshot. */
 export interface SavedPlay {
   readonly random: SavedRandom;
+  readonly planRandom: SavedRandom;
   readonly market: SavedMarket;
   readonly upgraded: boolean;
 }
+
+/** Offset of the random seed of planned steps. */
+const planSeed = 103;
 
 export class TrafficPlay {
   readonly #ledger: Ledger;
   readonly #options: MarketOptions;
   readonly #random: Random;
+  /** The random numbers for planned steps, which do not change those for the other steps. */
+  readonly #planRandom: Random;
   #market: Market;
 
   constructor(ledger: Ledger, options: MarketOptions) {
     this.#ledger = ledger;
     this.#options = options;
     this.#random = new Random(options.seed + 1);
+    this.#planRandom = new Random(options.seed + planSeed);
     this.#market = new Market(ledger, options);
   }
 
@@ -34,13 +41,15 @@ export class TrafficPlay {
   save(): SavedPlay {
     return {
       random: this.#random.save(),
+      planRandom: this.#planRandom.save(),
       market: this.#market.save(),
       upgraded: isLicensingUpgraded(this.#ledger.model),
     };
   }
 
-  load({ random, market, upgraded }: SavedPlay): void {
+  load({ random, planRandom, market, upgraded }: SavedPlay): void {
     this.#random.load(random);
+    this.#planRandom.load(planRandom);
     this.#market.load(market);
     if (upgraded) upgradeLicensing(this.#ledger.model);
   }
@@ -51,7 +60,15 @@ export class TrafficPlay {
    * @param at effective time, microseconds since 1970
    */
   step(at: number): void {
-    if (this.#random.chance(0.08)) this.#ledger.skipOffsets(this.#random.between(1, 4));
+    this.#stepWith(this.#randomAt(at), at);
+  }
+
+  #randomAt(at: number): Random {
+    return this.#market.isPlanned(at) ? this.#planRandom : this.#random;
+  }
+
+  #stepWith(random: Random, at: number): void {
+    if (random.chance(0.08)) this.#ledger.skipOffsets(random.between(1, 4));
     try {
       this.#market.step(at);
     } catch (error) {
@@ -63,10 +80,11 @@ export class TrafficPlay {
 
   /** The same, with a record time: the effective time is 0.2 to 1.5 s before it. */
   stepRecordedAt(recordedAt: number): void {
-    const delay = this.#random.between(200_000, 1_500_000);
+    const random = this.#randomAt(recordedAt);
+    const delay = random.between(200_000, 1_500_000);
     this.#ledger.recordDelay = delay;
     try {
-      this.step(recordedAt - delay);
+      this.#stepWith(random, recordedAt - delay);
     } finally {
       this.#ledger.recordDelay = undefined;
     }

@@ -9,6 +9,7 @@ import { spliceAmulet } from './packages/amulet.ts';
 import { featuredApp } from './packages/featured-app.ts';
 import { iou, initialLicensing, tradingApp } from './packages/applications.ts';
 import { deposits } from './packages/deposits.ts';
+import { nameService } from './packages/name-service.ts';
 import { bonds, stablecoin } from './packages/registries.ts';
 import { tokenStandardV2 } from './packages/token-standard-v2.ts';
 import { tokenStandard } from './packages/token-standard.ts';
@@ -35,6 +36,7 @@ export const demoPackages: readonly WrittenPackage[] = [
   ...tokenStandardV2,
   featuredApp,
   spliceAmulet,
+  nameService,
   stablecoin,
   bonds,
   deposits,

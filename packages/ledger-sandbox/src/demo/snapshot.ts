@@ -32,7 +32,7 @@ export interface Snapshot {
 }
 
 /** Changed whenever the form of the saved data changes. */
-const version = 3;
+const version = 4;
 /** V8 reads serialized data of older versions, but not of newer ones. */
 const node = Number(process.versions.node.split('.')[0]);
 const longestHead = 1_000;

@@ -30,6 +30,12 @@ export class Agenda {
     return this.#heap[0]?.at;
   }
 
+  /** Whether the next errand is of a kind, and due at this time. */
+  isNext(what: Errand['what'], at: number): boolean {
+    const [first] = this.#heap;
+    return first?.errand.what === what && first.at <= at;
+  }
+
   add(at: number, errand: Errand): void {
     const entry = { at, order: this.#added, errand };
     this.#added += 1;

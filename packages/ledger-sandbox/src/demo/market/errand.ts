@@ -2,6 +2,8 @@
  * An action that the demo performs later. It has no functions, so that a snapshot of the demo can store it.
  */
 
+import type { PlannedStep } from '../plans/step.ts';
+
 /** A contract id. */
 type Cid = string;
 
@@ -43,6 +45,7 @@ export interface Payment {
 }
 
 export type Errand =
+  | { readonly what: 'planned'; readonly step: PlannedStep }
   | { readonly what: 'advance-rounds' }
   | { readonly what: 'hand-out-rewards'; readonly round: number }
   | { readonly what: 'collect-rewards' | 'be-there' | 'mark-activity'; readonly party: string }

@@ -1,12 +1,12 @@
 /** Creation and end of holdings: mints, burns, coupons of the bond, Amulet dust and purchases of traffic. */
 import { textAt } from '../../wire/json.ts';
 import type { JsonObject } from '../../wire/json.ts';
-import type { CreatedEvent } from '../../wire/wire.ts';
+import type { CreatedEvent, Transaction } from '../../wire/wire.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import { nameOf } from '../templates/funds.ts';
 import { amountOf, drawDelayMicros } from './chance.ts';
 import { mintDeposit, payOutDeposit } from './deposits.ts';
-import type { MarketState } from './market-state.ts';
+import type { MarketState, SubmissionOptions } from './market-state.ts';
 import { amulet, bond, isDeposit, stableCoin } from '../templates/instruments.ts';
 import type { Instrument } from '../templates/instruments.ts';
 import { contextOf, reasonMeta } from '../templates/metadata.ts';
@@ -90,13 +90,14 @@ export function buyTraffic(state: MarketState, at: number): boolean {
   const index = random.between(0, people.validators.length - 1);
   const provider = people.validators[index] ?? '';
   const bytes = BigInt(random.between(...trafficBytes));
-  const cost = trafficCost(bytes);
+  const isTransfer = bytes % transferPurchaseInterval === 0n;
+  const cost = trafficCost(bytes, isTransfer ? state.configPrice() : state.roundPrice());
   const inputs = wallets.covering(provider, amulet, cost);
   if (inputs === undefined) return mint(state, amulet, provider, at, 4n * cost);
   const memberId = `PAR::${[ledger.participantId, ...otherParticipants][index] ?? ''}`;
   const newTraffic = { memberId, synchronizerId: ledger.synchronizers[0].id, migrationId: '0', bytes };
-  if (bytes % transferPurchaseInterval === 0n) transferTrafficFee(state, provider, inputs, newTraffic, at);
-  else buyByRules(state, provider, inputs, newTraffic, at);
+  if (isTransfer) transferTrafficFee(state, provider, inputs, newTraffic, { at });
+  else buyByRules(state, provider, inputs, newTraffic, { at });
   // The merge is planned only at exactly this number, because more purchases may follow before it runs.
   if (state.traffic.get(memberId)?.length === manyPurchases)
     state.agenda.add(at + drawDelayMicros(random, 30), { what: 'merge-traffic', member: memberId });
@@ -104,13 +105,13 @@ export function buyTraffic(state: MarketState, at: number): boolean {
 }
 
 /** Buys traffic with a choice of the rules. */
-function buyByRules(
+export function buyByRules(
   state: MarketState,
   provider: string,
   inputs: readonly string[],
   { bytes, ...member }: TrafficPurchase,
-  at: number,
-): void {
+  options: SubmissionOptions,
+): Transaction {
   const argument = {
     inputs: inputs.map((value) => ({ tag: 'InputAmulet', value })),
     context: transferContext(state, provider),
@@ -119,22 +120,24 @@ function buyByRules(
     trafficAmount: String(bytes),
     expectedDso: state.people.dso,
   };
-  state.exercise(provider, state.single(names.amuletRules), 'AmuletRules_BuyMemberTraffic', argument, { at });
+  const rules = state.single(names.amuletRules);
+  return state.exercise(provider, rules, 'AmuletRules_BuyMemberTraffic', argument, options);
 }
 
 /** Buys traffic with a transfer of the token standard whose memo names the member. */
-function transferTrafficFee(
+export function transferTrafficFee(
   state: MarketState,
   sender: string,
   inputs: readonly string[],
   purchase: TrafficPurchase,
-  at: number,
-): void {
+  options: SubmissionOptions,
+): Transaction {
+  const { at } = options;
   const { dso } = state.people;
   const transfer = {
     sender,
     receiver: trafficReceiver,
-    amount: formatNumeric(trafficCost(purchase.bytes)),
+    amount: formatNumeric(trafficCost(purchase.bytes, state.configPrice())),
     instrumentId: { admin: dso, id: amulet.id },
     requestedAt: formatTimestamp(at),
     executeBefore: formatTimestamp(at + executeWithin),
@@ -143,7 +146,7 @@ function transferTrafficFee(
   };
   const extraArgs = contextOf({ 'external-party-config-state': state.single(names.externalPartyConfig) });
   const argument = { expectedAdmin: dso, transfer, extraArgs };
-  state.exercise(sender, state.single(amulet.factory), 'TransferFactory_Transfer', argument, { at });
+  return state.exercise(sender, state.single(amulet.factory), 'TransferFactory_Transfer', argument, options);
 }
 
 /** Merges the purchases of a member into one contract, so that their number does not grow. */
@@ -161,7 +164,7 @@ export function mergeTraffic(state: MarketState, member: string, at: number): bo
 }
 
 /** Rounds and rights for the context of a transfer. */
-function transferContext(state: MarketState, party: string): JsonObject {
+export function transferContext(state: MarketState, party: string): JsonObject {
   const right = state.single(names.validatorRight, party);
   return {
     openMiningRound: state.rounds.at(-1)?.contractId ?? '',

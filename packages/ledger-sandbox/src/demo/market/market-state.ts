@@ -14,6 +14,8 @@ import { contextOf } from '../templates/metadata.ts';
 import { names } from '../templates/names.ts';
 import { leaveCompletions } from './rejections.ts';
 import type { Population } from './population.ts';
+import { constantPrice, firstRound } from '../prices.ts';
+import type { Prices } from '../prices.ts';
 import { Wallets } from './wallets.ts';
 import type { SavedWallets } from './wallets.ts';
 
@@ -24,6 +26,15 @@ export interface SubmissionOptions {
   readonly workflowId?: string;
   /** The interface of the choice, if two interfaces declare a choice of its name. */
   readonly declaredBy?: string;
+  /** A source of submissions whose random numbers, command ids and holdings the market does not share. */
+  readonly source?: SubmissionSource;
+}
+
+/** Numbers the submissions of a source that is independent of the market. */
+export interface SubmissionSource {
+  readonly random: Random;
+  readonly name: string;
+  submissions: number;
 }
 
 /** A contract of a mining round. */
@@ -76,6 +87,7 @@ export class MarketState {
   readonly ledger: Ledger;
   readonly random: Random;
   readonly people: Population;
+  readonly prices: Prices;
   readonly agenda = new Agenda();
   readonly wallets = new Wallets();
   /** Contract ids of the open mining rounds, oldest first, with their numbers. */
@@ -96,7 +108,8 @@ export class MarketState {
   #single = new Map<string, string>();
   #submissions = 0;
 
-  constructor(ledger: Ledger, random: Random, people: Population) {
+  constructor(ledger: Ledger, random: Random, people: Population, prices: Prices = constantPrice) {
+    this.prices = prices;
     this.ledger = ledger;
     this.random = random;
     this.people = people;
@@ -144,25 +157,29 @@ export class MarketState {
    * Submits commands as one transaction, and updates the known contracts from it. Only submissions of this participant
    * have a command id and a cost.
    */
-  submit(actAs: readonly string[], commands: readonly Command[], { at, workflowId }: SubmissionOptions): Transaction {
-    this.#submissions += 1;
+  submit(
+    actAs: readonly string[],
+    commands: readonly Command[],
+    { at, workflowId, source }: SubmissionOptions,
+  ): Transaction {
+    const { random, name, number } = this.#numbered(source);
     const localParty = actAs.some((party) => this.people.isLocal(party));
     const transaction = this.ledger.submit({
       commands,
       actAs,
       at,
-      commandId: localParty ? `demo-${this.#submissions}` : '',
+      commandId: localParty ? `${name}-${number}` : '',
       workflowId: workflowId ?? '',
-      paidTrafficCost: localParty ? this.random.between(...trafficCost) : null,
-      traced: localParty && this.random.chance(tracedShare),
+      paidTrafficCost: localParty ? random.between(...trafficCost) : null,
+      traced: localParty && random.chance(tracedShare),
     });
     for (const event of transaction.events) {
-      if ('CreatedEvent' in event) this.#created(event.CreatedEvent);
+      if ('CreatedEvent' in event) this.#created(event.CreatedEvent, source !== undefined);
       else if ('ExercisedEvent' in event && event.ExercisedEvent.consuming) {
         this.#consumed(event.ExercisedEvent.contractId);
       }
     }
-    if (localParty) leaveCompletions(this.ledger, { actAs, commands, transaction, number: this.#submissions });
+    if (localParty) leaveCompletions(this.ledger, { actAs, commands, transaction, number });
     return transaction;
   }
 
@@ -192,13 +209,38 @@ export class MarketState {
     return '';
   }
 
+  /** Price of an Amulet in USD, according to the newest round. */
+  roundPrice(): string {
+    return this.prices(this.rounds.at(-1)?.number ?? firstRound);
+  }
+
+  /** The same according to the contract that transfers use instead of a round. */
+  configPrice(): string {
+    return textAt(this.payload(this.single(names.externalPartyConfig)), 'amuletPrice');
+  }
+
   /** The payload of a contract; undefined if it is not active. */
   payload(contractId: string): JsonObject | undefined {
     return this.ledger.find(contractId)?.created.createArgument;
   }
 
-  #created(createdEvent: CreatedEvent): void {
-    if (!createdEvent.acsDelta) return;
+  /** The numbers of the next submission, of the market itself if no other source is given. */
+  #numbered(source: SubmissionSource | undefined): {
+    readonly random: Random;
+    readonly name: string;
+    readonly number: number;
+  } {
+    if (source === undefined) {
+      this.#submissions += 1;
+      return { random: this.random, name: 'demo', number: this.#submissions };
+    }
+    source.submissions += 1;
+    return { random: source.random, name: source.name, number: source.submissions };
+  }
+
+  /** @param isKept whether another source keeps the contract, so that the market must not use it */
+  #created(createdEvent: CreatedEvent, isKept: boolean): void {
+    if (!createdEvent.acsDelta || isKept) return;
     this.wallets.add(createdEvent);
     const name = nameOf(createdEvent);
     const { contractId, createArgument: payload } = createdEvent;

@@ -15,6 +15,9 @@ import { Licenses } from './licenses.ts';
 import type { SavedLicences } from './licenses.ts';
 import { upgradeLicensing } from '../templates/licensing-templates.ts';
 import { names } from '../templates/names.ts';
+import type { Prices } from '../prices.ts';
+import { Plans } from '../plans/plans.ts';
+import type { SavedPlan } from '../plans/plan.ts';
 import { Population } from './population.ts';
 import { advance, distributeRewards, openRounds } from './rounds.ts';
 import { accept, allocate, conclude, abandon, initiate, propose, withdrawAllocations } from './settlements.ts';
@@ -29,6 +32,13 @@ export interface MarketOptions {
   /** Number of users that trade. Default 50. */
   readonly users?: number;
   readonly tempo?: GapSchedule;
+  /** Prices of an Amulet. Default: always the same. */
+  readonly prices?: Prices;
+  /** Locks, names and purchases of traffic at times of their own, in addition. Default none. */
+  readonly plans?: {
+    /** Begin of the live traffic, microseconds since 1970. */
+    readonly liveFrom: number;
+  };
 }
 
 /** A market as stored in a snapshot. */
@@ -36,6 +46,7 @@ export interface SavedMarket {
   readonly state: SavedMarketState;
   readonly licenses: SavedLicences;
   readonly hostings: number;
+  readonly plan: SavedPlan | undefined;
   /** Number of opening actions that are still to be made. */
   readonly openings: number;
 }
@@ -61,6 +72,8 @@ const habits = {
   traffic: 2,
 };
 const defaultUsers = 50;
+/** Offset of the random seed of the planned steps from that of the market. */
+const planSeed = 101;
 
 export class Market {
   readonly #state: MarketState;
@@ -70,15 +83,24 @@ export class Market {
   readonly #doings: ErrandHandlers;
   readonly #actions: readonly Action[];
   readonly #weights = new Weights(Object.values(habits));
+  readonly #plans: Plans | undefined;
 
   constructor(ledger: Ledger, options: MarketOptions) {
-    const state = new MarketState(ledger, new Random(options.seed), new Population(options.users ?? defaultUsers));
+    const state = new MarketState(
+      ledger,
+      new Random(options.seed),
+      new Population(options.users ?? defaultUsers),
+      options.prices,
+    );
     const gapsAt = options.tempo ?? (() => liveGaps);
+    const { plans, seed } = options;
+    const ownPlans = plans === undefined ? undefined : new Plans(state, seed + planSeed, plans.liveFrom);
     this.#state = state;
+    this.#plans = ownPlans;
     this.#licenses = new Licenses(state, gapsAt);
     this.#hostings = new Hostings(state);
-    this.#openings = openingActions(state, gapsAt);
-    this.#doings = errandHandlers(state, gapsAt, this.#licenses);
+    this.#openings = openingActions(state, gapsAt, ownPlans);
+    this.#doings = errandHandlers(state, gapsAt, this.#licenses, ownPlans);
     this.#actions = actions(state, this.#hostings);
   }
 
@@ -93,14 +115,21 @@ export class Market {
       state: this.#state.save(),
       licenses: this.#licenses.save(),
       hostings,
+      plan: this.#plans?.save(),
       openings: this.#openings.length,
     };
   }
 
-  load({ state, licenses, hostings, openings: remainingOpenings }: SavedMarket): void {
+  /** Whether the next errand that is due at a time is a planned step. */
+  isPlanned(at: number): boolean {
+    return this.#openings.length === 0 && this.#state.agenda.isNext('planned', at);
+  }
+
+  load({ state, licenses, hostings, plan, openings: remainingOpenings }: SavedMarket): void {
     this.#state.load(state);
     this.#licenses.load(licenses);
     this.#hostings.changes = hostings;
+    if (plan !== undefined) this.#plans?.load(plan);
     this.#openings.splice(0, this.#openings.length - remainingOpenings);
   }
 
@@ -151,8 +180,14 @@ function actions(state: MarketState, hostings: Hostings): readonly Action[] {
 }
 
 /** The action for each kind of errand. */
-function errandHandlers(state: MarketState, gapsAt: GapSchedule, licenses: Licenses): ErrandHandlers {
+function errandHandlers(
+  state: MarketState,
+  gapsAt: GapSchedule,
+  licenses: Licenses,
+  plans: Plans | undefined,
+): ErrandHandlers {
   return {
+    planned: ({ step }, at) => plans?.run(step, at) ?? false,
     'advance-rounds': (_, at) => advance(state, gapsAt, at),
     'hand-out-rewards': ({ round }, at) => distributeRewards(state, round, at),
     'collect-rewards': ({ party }, at) => collectRewards(state, party, at),
@@ -188,7 +223,7 @@ function errandHandlers(state: MarketState, gapsAt: GapSchedule, licenses: Licen
 }
 
 /** The first actions on an empty ledger: rules, factories and rounds. The last one starts the regular events. */
-function openingActions(state: MarketState, gapsAt: GapSchedule): Action[] {
+function openingActions(state: MarketState, gapsAt: GapSchedule, plans: Plans | undefined): Action[] {
   const { people, agenda } = state;
   const create = (party: string, template: string, argument: Record<string, string | boolean>): Action => {
     return (at) => state.create(party, template, argument, { at }).events.length > 0;
@@ -202,6 +237,7 @@ function openingActions(state: MarketState, gapsAt: GapSchedule): Action[] {
     agenda.add(at + gapsAt(at).roundGap, { what: 'advance-rounds' });
     agenda.add(at + gapsAt(at).installGap / 3, { what: 'install' });
     agenda.add(at + 3 * gapsAt(at).installGap, { what: 'renew-all' });
+    plans?.begin(at);
     return openRounds(state, at);
   };
   return [

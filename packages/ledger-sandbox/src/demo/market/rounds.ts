@@ -9,18 +9,16 @@ import { textAt } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
 import type { CreatedEvent } from '../../wire/wire.ts';
 import { nameOf } from '../templates/funds.ts';
-import { amuletPrice } from '../templates/holding-templates.ts';
 import { openRoundPayload } from '../templates/round-templates.ts';
 import { amountOf, drawDelayMicros } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
+import { firstRound } from '../prices.ts';
 import type { GapSchedule } from './tempo.ts';
-import { planHeartbeats } from './validators.ts';
+import { configPayload, planHeartbeats } from './validators.ts';
 
 const second = 1_000_000;
 const tick = 600 * second;
-/** Number of the first round of a demo. */
-const firstRound = 17_719;
 /** Median amounts of the coupons of an application and of a validator, in Amulet. */
 const appCoupon = 60;
 const validatorCoupon = 25;
@@ -60,6 +58,7 @@ export function openRounds(state: MarketState, at: number): boolean {
       openRoundPayload({
         dso,
         number: firstRound + index,
+        amuletPrice: state.prices(firstRound + index),
         opensAt: formatTimestamp(at + index * tick),
         targetClosesAt: formatTimestamp(at + (index + 2) * tick),
       }),
@@ -86,7 +85,7 @@ export function advance(state: MarketState, gapsAt: GapSchedule, at: number): bo
   const expiredCoupons = expireCoupons(state);
   const commands = [
     rule('AdvanceOpenMiningRounds', {
-      amuletPrice,
+      amuletPrice: state.prices(number),
       roundToArchiveCid: oldestRound.contractId,
       middleRoundCid: middle.contractId,
       latestRoundCid: latestRound.contractId,
@@ -99,12 +98,25 @@ export function advance(state: MarketState, gapsAt: GapSchedule, at: number): bo
     ...closedRounds
       .slice(0, Math.max(0, closedRounds.length - maxClosedRounds))
       .map((round) => rule('MiningRound_Archive', { closedRoundCid: round.contractId })),
+    ...replaceConfig(state, at),
     ...startProcessing(state),
     ...requestRewards(state, oldestRound.number, at),
   ];
   state.submit([dso], commands, { at, workflowId: 'round' });
   agenda.add(at + 3 * second, { what: 'hand-out-rewards', round: number });
   return true;
+}
+
+/** Replaces the contract that transfers use instead of a round, if its price is old. */
+function replaceConfig(state: MarketState, at: number): readonly Command[] {
+  const contractId = state.single(names.externalPartyConfig);
+  const config = state.payload(contractId);
+  if (config === undefined || textAt(config, 'amuletPrice') === state.roundPrice()) return [];
+  if (Date.parse(textAt(config, 'targetArchiveAfter')) * 1000 > at) return [];
+  return [
+    { kind: 'exercise', contractId, choice: 'Archive', argument: {} },
+    create(names.externalPartyConfig, configPayload(state, at)),
+  ];
 }
 
 /** The activity of a round, which the demo does not count. */

@@ -1,7 +1,7 @@
 /** Heartbeats of validators, and activity markers of featured applications. */
 import { asText, textAt } from '../../wire/json.ts';
+import type { JsonObject } from '../../wire/json.ts';
 import { formatNumeric, formatTimestamp } from '../../wire/values.ts';
-import { amuletPrice } from '../templates/holding-templates.ts';
 import { drawDelayMicros } from './chance.ts';
 import type { MarketState } from './market-state.ts';
 import { names } from '../templates/names.ts';
@@ -39,14 +39,7 @@ export function license(state: MarketState, at: number): boolean {
     ...featured.map((provider) => ({ templateId: `#${names.featuredAppRight}`, argument: { dso, provider } })),
     {
       templateId: `#${names.externalPartyConfig}`,
-      argument: {
-        dso,
-        holdingFeesOpenRoundNumber: { number: '0' },
-        amuletPrice,
-        targetArchiveAfter: formatTimestamp(at + configLifetime),
-        trafficPrice: formatNumeric(150_000_000n),
-        minTrafficTopupAmount: minTraffic,
-      },
+      argument: configPayload(state, at),
     },
   ];
   state.submit(
@@ -55,6 +48,18 @@ export function license(state: MarketState, at: number): boolean {
     { at },
   );
   return true;
+}
+
+/** The contract that transfers use instead of a round, with the price of the newest round. */
+export function configPayload(state: MarketState, at: number): JsonObject {
+  return {
+    dso: state.people.dso,
+    holdingFeesOpenRoundNumber: { number: '0' },
+    amuletPrice: state.roundPrice(),
+    targetArchiveAfter: formatTimestamp(at + configLifetime),
+    trafficPrice: formatNumeric(150_000_000n),
+    minTrafficTopupAmount: minTraffic,
+  };
 }
 
 /** Selects the validators that will be active in this round. */

@@ -6,7 +6,10 @@ import { consuming, enumeration, nonconsuming, record, template, variant } from 
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { featuredApp } from './featured-app.ts';
 import { rewardAccounting, rewardRules, validatorLicense } from './amulet-rewards.ts';
+import { allocationsV2, governanceLocks, lockingRules } from './amulet-locks.ts';
 import { tokenStandard } from './token-standard.ts';
+import { tokenStandardV2 } from './token-standard-v2.ts';
+import { v1, v2 } from './versions.ts';
 
 const issuances = {
   issuancePerValidatorRewardCoupon: 'Decimal',
@@ -18,7 +21,7 @@ const issuances = {
 export const spliceAmulet = writePackage({
   name: 'splice-amulet',
   version: '0.1.25',
-  imports: [...tokenStandard, featuredApp],
+  imports: [...tokenStandard, ...tokenStandardV2, featuredApp],
   modules: {
     'Splice.Types': { Round: record({ number: 'Int' }) },
     'Splice.Fees': {
@@ -77,14 +80,14 @@ export const spliceAmulet = writePackage({
       Amulet: template(
         { dso: 'Party', owner: 'Party', amount: 'ExpiringAmount' },
         {
-          implements: ['Holding'],
+          implements: [v1('Holding', 'Holding')],
           choices: { Amulet_Expire: consuming({ roundCid: 'ContractId OpenMiningRound' }, 'Amulet_ExpireResult') },
         },
       ),
       LockedAmulet: template(
         { amulet: 'Amulet', lock: 'TimeLock' },
         {
-          implements: ['Holding'],
+          implements: [v1('Holding', 'Holding'), v2('Holding', 'Holding')],
           choices: {
             LockedAmulet_Unlock: consuming({ openRoundCid: 'ContractId OpenMiningRound' }, 'LockedAmulet_UnlockResult'),
             LockedAmulet_OwnerExpireLock: consuming(
@@ -208,14 +211,17 @@ export const spliceAmulet = writePackage({
     'Splice.Amulet.CryptoHash': { Hash: record({ value: 'Text' }) },
     'Splice.Amulet.RewardAccountingV2': rewardAccounting,
     'Splice.ExternalPartyConfigState': {
-      ExternalPartyConfigState: template({
-        dso: 'Party',
-        holdingFeesOpenRoundNumber: 'Round',
-        amuletPrice: 'Decimal',
-        targetArchiveAfter: 'Time',
-        trafficPrice: 'Optional Decimal',
-        minTrafficTopupAmount: 'Optional Int',
-      }),
+      ExternalPartyConfigState: template(
+        {
+          dso: 'Party',
+          holdingFeesOpenRoundNumber: 'Round',
+          amuletPrice: 'Decimal',
+          targetArchiveAfter: 'Time',
+          trafficPrice: 'Optional Decimal',
+          minTrafficTopupAmount: 'Optional Int',
+        },
+        { implements: [v2('TransferEvents', 'EventLog')] },
+      ),
     },
     'Splice.ValidatorLicense': validatorLicense,
     'Splice.AmuletRules': {
@@ -314,20 +320,33 @@ export const spliceAmulet = writePackage({
       ),
     },
     'Splice.ExternalPartyAmuletRules': {
-      ExternalPartyAmuletRules: template({ dso: 'Party' }, { implements: ['TransferFactory', 'AllocationFactory'] }),
+      ...lockingRules.results,
+      ExternalPartyAmuletRules: template(
+        { dso: 'Party' },
+        {
+          implements: [
+            v1('TransferInstruction', 'TransferFactory'),
+            v1('AllocationInstruction', 'AllocationFactory'),
+            v2('AllocationInstruction', 'AllocationFactory'),
+          ],
+          choices: lockingRules.choices,
+        },
+      ),
     },
     'Splice.AmuletTransferInstruction': {
       AmuletTransferInstruction: template(
         { lockedAmulet: 'ContractId LockedAmulet', transfer: 'Splice.Api.Token.TransferInstructionV1:Transfer' },
-        { implements: ['TransferInstruction'] },
+        { implements: [v1('TransferInstruction', 'TransferInstruction')] },
       ),
     },
     'Splice.AmuletAllocation': {
       AmuletAllocation: template(
-        { lockedAmulet: 'ContractId LockedAmulet', allocation: 'AllocationSpecification' },
-        { implements: ['Allocation'] },
+        { lockedAmulet: 'ContractId LockedAmulet', allocation: v1('Allocation', 'AllocationSpecification') },
+        { implements: [v1('Allocation', 'Allocation')] },
       ),
     },
+    'Splice.AmuletAllocationV2': allocationsV2,
+    'Splice.GovernanceLock': governanceLocks,
     'Splice.DecentralizedSynchronizer': {
       MemberTraffic: template({
         dso: 'Party',

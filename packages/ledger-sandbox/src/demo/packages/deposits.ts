@@ -5,10 +5,7 @@ import { consuming, nonconsuming, record, template } from '../../daml-lf/declara
 import { writePackage } from '../../daml-lf/package-writer.ts';
 import { tokenStandard } from './token-standard.ts';
 import { tokenStandardV2 } from './token-standard-v2.ts';
-
-/** The name of a type in version 1, because both versions have some names in common. */
-const v1 = (api: string, name: string): string => `Splice.Api.Token.${api}V1:${name}`;
-const v2 = (api: string, name: string): string => `Splice.Api.Token.${api}V2:${name}`;
+import { v1, v2 } from './versions.ts';
 
 const reservationFields = record({
   settlement: v2('Allocation', 'SettlementInfo'),

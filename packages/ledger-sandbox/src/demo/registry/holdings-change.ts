@@ -83,7 +83,7 @@ export interface LoggedHolding {
 
 /** Logs a change. A change of an account of the issuer has no observers. */
 export function log(
-  { context, admin, rules }: ChangeContext,
+  { context, admin, rules }: Pick<ChangeContext, 'context' | 'admin' | 'rules'>,
   { account, inputs, sides: legSides = [], outputs, reason = '' }: LoggedHolding,
 ): void {
   if (ownerOf(account) === '') return;

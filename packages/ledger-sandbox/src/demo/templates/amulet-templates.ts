@@ -6,7 +6,7 @@ import type { ChoiceContext, Template } from '../../contracts/model.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { consume, payOut, positive } from './funds.ts';
 import type { Output } from './funds.ts';
-import { amuletPrice } from './holding-templates.ts';
+import { priceOf } from './holding-templates.ts';
 import { amulet } from './instruments.ts';
 import { kindMeta } from './metadata.ts';
 import { names } from './names.ts';
@@ -31,6 +31,8 @@ interface ConsumedInputs {
   readonly rewards: Rewards;
   readonly sum: bigint;
   readonly round: string;
+  /** Price of an Amulet in USD. */
+  readonly amuletPrice: string;
 }
 
 /** Archives Amulets and coupons. The value of a coupon is the issuance of its round, which is minted here. */
@@ -49,7 +51,8 @@ function takeInputs(context: ChoiceContext, sender: string): ConsumedInputs {
     round = Math.max(round, issuing.openRound);
   }
   const sum = spentHoldings.sum + rewards.app + rewards.validator + rewards.sv + rewards.development;
-  return { amulets: spentHoldings.sum, rewards, sum, round: String(round) };
+  const amuletPrice = priceOf(context, textAt(argument['context'], 'openMiningRound'));
+  return { amulets: spentHoldings.sum, rewards, sum, round: String(round), amuletPrice };
 }
 
 /** The summary of a transfer that charges no fees. */
@@ -72,7 +75,7 @@ function summaryOf(inputs: ConsumedInputs, outputs: readonly Output[], sender: s
     outputFees: outputs.map(() => formatNumeric(0n)),
     senderChangeFee: formatNumeric(0n),
     senderChangeAmount: formatNumeric(change),
-    amuletPrice,
+    amuletPrice: inputs.amuletPrice,
     inputValidatorFaucetAmount: formatNumeric(liveness),
     inputUnclaimedActivityRecordAmount: formatNumeric(0n),
     inputDevelopmentFundAmount: formatNumeric(development),
@@ -99,9 +102,12 @@ function transfer(context: ChoiceContext): Json {
   };
 }
 
-function mint({ contract, argument, create, fetch }: ChoiceContext): Json {
+function mint(context: ChoiceContext): Json {
+  const { contract, argument, create, fetch } = context;
   const [admin = ''] = dso(contract.createArgument);
-  const round = textAt(fetch(asText(argument['openRound'])).createArgument, 'round', 'number');
+  const openRound = asText(argument['openRound']);
+  const round = textAt(fetch(openRound).createArgument, 'round', 'number');
+  const amuletPrice = priceOf(context, openRound);
   const amount = formatNumeric(positive(asText(argument['amount'])));
   const owner = asText(argument['receiver']);
   const newHolding = create(amulet.holding, amulet.free({ admin, owner, amount, round }));
@@ -114,7 +120,7 @@ function buyTraffic(context: ChoiceContext): Json {
   const sender = asText(argument['provider']);
   const inputs = takeInputs(context, sender);
   const trafficAmount = BigInt(asText(argument['trafficAmount']));
-  const cost = trafficCost(trafficAmount);
+  const cost = trafficCost(trafficAmount, inputs.amuletPrice);
   if (inputs.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
   const remainder = inputs.sum - cost;
   const outputs = remainder > 0n ? [{ receiver: sender, amount: formatNumeric(remainder) }] : [];
@@ -125,7 +131,8 @@ function buyTraffic(context: ChoiceContext): Json {
     synchronizerId: asText(synchronizerId),
     migrationId: asText(migrationId),
   };
-  const purchasedTraffic = create(names.memberTraffic, trafficOf(admin, { ...member, bytes: trafficAmount }));
+  const traffic = trafficOf(admin, { ...member, bytes: trafficAmount }, inputs.amuletPrice);
+  const purchasedTraffic = create(names.memberTraffic, traffic);
   return {
     round: { number: inputs.round },
     summary: summaryOf(inputs, [], sender, remainder),

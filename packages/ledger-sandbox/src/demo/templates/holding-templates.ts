@@ -1,19 +1,31 @@
 /** Holdings of every instrument, free and locked, with their Holding view and the choices that end them. */
 import { asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
-import type { Choice, Template } from '../../contracts/model.ts';
+import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import { amulet, bond, stableCoin } from './instruments.ts';
 import type { InstrumentV1 } from './instruments.ts';
 import { kindMeta, emptyMetadata } from './metadata.ts';
-import { interfaces, names } from './names.ts';
+import { interfaces, interfacesV2, names } from './names.ts';
+import { basicAccount } from '../registry/accounts.ts';
 
-/** Price of an Amulet in USD. It is the same in all rounds, because the demo has no fees. */
+/** Usual price of an Amulet in USD. A round or another contract may determine another one. */
 export const amuletPrice = '0.0050000000';
+
+/** Price of an Amulet in USD, according to a round or to the contract that replaces it; usual price without one. */
+export function priceOf({ fetch }: Pick<ChoiceContext, 'fetch'>, contractId: string): string {
+  return contractId === '' ? amuletPrice : asText(fetch(contractId).createArgument['amuletPrice']);
+}
 
 function holdingView(instrument: InstrumentV1, payload: JsonObject): JsonObject {
   const { admin, owner, amount, lock } = instrument.read(payload);
   return { owner, instrumentId: { admin, id: instrument.id }, amount, lock, meta: emptyMetadata };
+}
+
+/** The view of version 2, in which an account takes the place of the owner. */
+function holdingViewV2(instrument: InstrumentV1, payload: JsonObject): JsonObject {
+  const { owner, ...fields } = holdingView(instrument, payload);
+  return { account: basicAccount(asText(owner)), ...fields };
 }
 
 function holdersOf(instrument: InstrumentV1, payload: JsonObject): string[] {
@@ -65,10 +77,15 @@ function unlockChoice(controllers: Choice['controllers']): Choice {
   return {
     consuming: true,
     controllers,
-    run: ({ contract: { createArgument: payload }, create }): Json => {
-      const { admin, owner: holdingOwner, amount, round } = amulet.read(payload);
+    run: (context): Json => {
+      const { contract, argument, create } = context;
+      const { admin, owner: holdingOwner, amount, round } = amulet.read(contract.createArgument);
+      const price = priceOf(context, asText(argument['openRoundCid']));
       const freeHolding = create(amulet.holding, amulet.free({ admin, owner: holdingOwner, amount, round }));
-      return { amuletSum: { amulet: freeHolding, amuletPrice, round: { number: round } }, meta: kindMeta('unlock') };
+      return {
+        amuletSum: { amulet: freeHolding, amuletPrice: price, round: { number: round } },
+        meta: kindMeta('unlock'),
+      };
     },
   };
 }
@@ -90,12 +107,19 @@ const bondChoices: Template['choices'] = {
   BondHolding_Redeem: { consuming: true, controllers: owner, run: () => ({}) },
 };
 
+/** Locked Amulet has views of both versions, because allocations of both versions contain it. */
+function lockedAmuletTemplate(): Template {
+  const version1 = holdingTemplate(amulet, names.lockedAmulet, lockedAmuletChoices);
+  const view = (payload: JsonObject): JsonObject => holdingViewV2(amulet, payload);
+  return { ...version1, interfaces: [...version1.interfaces, { name: interfacesV2.holding, view }] };
+}
+
 /** The templates of holdings. */
 export function holdingTemplates(): Template[] {
   const burn = { Token_Burn: { consuming: true, controllers: owner, run: (): Json => ({}) } };
   return [
     holdingTemplate(amulet, amulet.holding, { Amulet_Expire: expireDust }),
-    holdingTemplate(amulet, names.lockedAmulet, lockedAmuletChoices),
+    lockedAmuletTemplate(),
     holdingTemplate(stableCoin, stableCoin.holding, burn),
     holdingTemplate(bond, bond.holding, bondChoices, ['lock']),
   ];

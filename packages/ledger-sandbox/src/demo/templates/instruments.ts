@@ -101,7 +101,7 @@ export const amulet: InstrumentV1 = {
   free: amuletPayload,
   locked: (holding, { holders, expiresAt, context }) => ({
     amulet: amuletPayload(holding),
-    lock: { holders: [...holders], expiresAt, optContext: context },
+    lock: { holders: [...holders], expiresAt, optContext: context === '' ? null : context },
   }),
   read: readAmulet,
   waiting: (_, lockedAmulet, field, value) => ({ lockedAmulet, [field]: value }),

@@ -9,7 +9,9 @@ import type { ChoiceContext, Template } from '../../contracts/model.ts';
 import { withoutTrailingNones } from '../../contracts/release-fields.ts';
 import { assertionFailed } from '../../wire/daml-failure.ts';
 import { formatTimestamp } from '../../wire/values.ts';
-import { names } from './names.ts';
+import { eventLogChoice } from '../registry/holdings-change.ts';
+import { emptyMetadata } from './metadata.ts';
+import { interfacesV2, names } from './names.ts';
 import { dso, dsoTemplate } from './round-templates.ts';
 
 const kindIsOptional = {
@@ -83,6 +85,7 @@ export function accountingTemplates(): Template[] {
       ...new Set(fields.map((field) => asText(payload[field])).filter((party) => party !== '')),
     ],
   });
+  const view = (payload: JsonObject): JsonObject => ({ admin: asText(payload['dso']), meta: emptyMetadata });
   const optional = (...fields: string[]) => ({
     optionals: fields,
     normalize: (payload: JsonObject) => withoutTrailingNones(payload, fields),
@@ -100,6 +103,10 @@ export function accountingTemplates(): Template[] {
       { ...observers('provider', 'beneficiary'), ...optional('beneficiary', 'kind') },
     ),
     dsoTemplate(names.developmentCoupon, {}, { ...observers('beneficiary', 'fundManager'), ...optional('mintAfter') }),
-    dsoTemplate(names.externalPartyConfig, {}, optional('trafficPrice', 'minTrafficTopupAmount')),
+    dsoTemplate(
+      names.externalPartyConfig,
+      { EventLog_HoldingsChange: eventLogChoice },
+      { ...optional('trafficPrice', 'minTrafficTopupAmount'), interfaces: [{ name: interfacesV2.eventLog, view }] },
+    ),
   ];
 }

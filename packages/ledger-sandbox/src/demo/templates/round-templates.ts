@@ -3,7 +3,6 @@ import { asList, asObject, asText, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { ChoiceContext, Template } from '../../contracts/model.ts';
 import { formatNumeric, formatTimestamp, parseNumeric } from '../../wire/values.ts';
-import { amuletPrice } from './holding-templates.ts';
 import { names } from './names.ts';
 
 /** Length of half a round, in microseconds. */
@@ -22,24 +21,31 @@ export function dsoTemplate(name: string, choices: Template['choices'], override
   return { name, signatories: dso, observers: () => [], interfaces: [], choices, ...overrides };
 }
 
-/** The product of two numbers in units of 10^-10, rounded as in Daml: halves to the even neighbor. */
+/** A quotient of two positive integers, rounded as in Daml: halves to the even neighbor. */
+export function rounded(dividend: bigint, divisor: bigint): bigint {
+  const integer = dividend / divisor;
+  const doubledRemainder = (dividend % divisor) * 2n;
+  const roundsUp = doubledRemainder > divisor || (doubledRemainder === divisor && integer % 2n === 1n);
+  return roundsUp ? integer + 1n : integer;
+}
+
+/** The product of two numbers in units of 10^-10. */
 export function product(a: bigint, b: bigint): bigint {
-  const quotient = (a * b) / oneUnit;
-  const doubledRemainder = ((a * b) % oneUnit) * 2n;
-  const roundsUp = doubledRemainder > oneUnit || (doubledRemainder === oneUnit && quotient % 2n === 1n);
-  return roundsUp ? quotient + 1n : quotient;
+  return rounded(a * b, oneUnit);
 }
 
 /** A round to be opened. Times are API timestamps. */
 export interface NewRound {
   readonly dso: string;
   readonly number: number;
+  readonly amuletPrice: string;
   readonly opensAt: string;
   readonly targetClosesAt: string;
 }
 
 /** The payload of a round that opens. */
-export function openRoundPayload({ dso: admin, number, opensAt, targetClosesAt }: NewRound): JsonObject {
+export function openRoundPayload(round: NewRound): JsonObject {
+  const { dso: admin, number, amuletPrice, opensAt, targetClosesAt } = round;
   const fee = (text: string): JsonObject => ({ fee: text });
   return {
     dso: admin,
@@ -116,6 +122,7 @@ function advance(context: ChoiceContext): Json {
   const next = {
     dso: admin,
     number: newestRound + 1,
+    amuletPrice: asText(argument['amuletPrice']),
     opensAt: time,
     targetClosesAt: formatTimestamp(opensAt + 2 * tickMicros),
   };
@@ -188,7 +195,7 @@ function convertMarkers(context: ChoiceContext): Json {
     const weight = (weights.get(key)?.weight ?? 0n) + (parseNumeric(asText(marker['weight'])) ?? 0n);
     weights.set(key, { provider, beneficiary, weight });
   }
-  const perWeight = (markerUsd * oneUnit) / (parseNumeric(amuletPrice) ?? oneUnit);
+  const perWeight = (markerUsd * oneUnit) / (parseNumeric(asText(round['amuletPrice'])) ?? oneUnit);
   const appRewardCouponCids = [...weights.values()].map(({ provider, beneficiary, weight }) =>
     create(names.appRewardCoupon, {
       dso: admin,

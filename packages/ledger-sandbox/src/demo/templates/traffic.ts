@@ -4,11 +4,10 @@
 import { formatNumeric, parseNumeric } from '../../wire/values.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import { assertionFailed } from '../../wire/daml-failure.ts';
-import { amuletPrice } from './holding-templates.ts';
 import { reasonOf } from './metadata.ts';
 
-/** Amulet that one byte of traffic costs, in units of 10^-10. */
-const unitsPerByte = 30_000n;
+/** Price of one byte of traffic, in units of 10^-10 USD. */
+const usdPerByte = 150n;
 const oneUnit = 10n ** 10n;
 
 /** The member that receives the traffic. */
@@ -29,14 +28,17 @@ export interface TrafficPurchase extends Member {
 export const trafficReceiver =
   'cip-xxx_traffic-purchase::1220000000000000000000000000000000000000000000000000000000000000abcd';
 
-/** Cost of traffic, in units of 10^-10 Amulet. */
-export function trafficCost(bytes: bigint): bigint {
-  return bytes * unitsPerByte;
+/**
+ * Cost of traffic, in units of 10^-10 Amulet.
+ * @param amuletPrice price of an Amulet in USD
+ */
+export function trafficCost(bytes: bigint, amuletPrice: string): bigint {
+  return (bytes * usdPerByte * oneUnit) / (parseNumeric(amuletPrice) ?? oneUnit);
 }
 
 /** The payload of the contract that counts a purchase. */
-export function trafficOf(admin: string, { bytes, ...member }: TrafficPurchase): JsonObject {
-  const cost = trafficCost(bytes);
+export function trafficOf(admin: string, { bytes, ...member }: TrafficPurchase, amuletPrice: string): JsonObject {
+  const cost = trafficCost(bytes, amuletPrice);
   return {
     dso: admin,
     ...member,

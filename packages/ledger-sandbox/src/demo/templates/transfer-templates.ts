@@ -4,6 +4,7 @@ import { asObject, asText, asTexts, textAt } from '../../wire/json.ts';
 import type { Json, JsonObject } from '../../wire/json.ts';
 import type { Choice, ChoiceContext, Template } from '../../contracts/model.ts';
 import { allocate } from './allocation-templates.ts';
+import { priceOf } from './holding-templates.ts';
 import { consume, holdingFacts, moveFunds, payOut, unlock } from './funds.ts';
 import { amulet } from './instruments.ts';
 import type { InstrumentV1 } from './instruments.ts';
@@ -30,7 +31,9 @@ function completedResult(newHoldings: readonly string[], change: string | undefi
 function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject): Json {
   const [sender, amount] = [asText(transfer['sender']), asText(transfer['amount'])];
   const trafficMemo = readTrafficMemo(transfer['meta']);
-  const cost = trafficCost(trafficMemo.bytes);
+  const configCid = asText(contextValue(context.argument['extraArgs'], 'external-party-config-state'));
+  const price = priceOf(context, configCid);
+  const cost = trafficCost(trafficMemo.bytes, price);
   if (cost > (parseNumeric(amount) ?? 0n)) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
   const spentHoldings = consume(context, asTexts(transfer['inputHoldingCids']), sender);
   if (spentHoldings.sum < cost) throw assertionFailed(`the traffic costs ${formatNumeric(cost)}`);
@@ -40,7 +43,7 @@ function buyTraffic(context: ChoiceContext, admin: string, transfer: JsonObject)
     { admin, sender, outputs: [] },
     { ...spentHoldings, sum: spentHoldings.sum - cost },
   );
-  context.create(names.memberTraffic, trafficOf(admin, trafficMemo));
+  context.create(names.memberTraffic, trafficOf(admin, trafficMemo, price));
   return completedResult([], change, burnMeta(sender, 'traffic purchase', formatNumeric(cost)));
 }
 
