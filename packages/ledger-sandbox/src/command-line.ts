@@ -25,6 +25,13 @@ function integerWithin(minimum: number, maximum: number): (text: string) => numb
   };
 }
 
+/** Milliseconds since 1970. */
+function parseTime(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw new Error('expected a time, such as 2026-01-05T08:00:00Z');
+  return time;
+}
+
 const parseSwitch = (text: string): boolean => text === '1' || text === 'true';
 const asText = (text: string): string | undefined => text;
 const maxUint32 = 4_294_967_295;
@@ -83,6 +90,27 @@ const options = {
     value: 'N',
     doc: 'maximum number of updates; default none',
     read: integerWithin(1, 1_000_000_000),
+    fallback: undefined,
+  },
+  'history-from': {
+    env: 'SANDBOX_HISTORY_FROM',
+    value: 'TIME',
+    doc: 'begin of a longer history; default a month ago',
+    read: parseTime,
+    fallback: undefined,
+  },
+  'history-updates': {
+    env: 'SANDBOX_HISTORY_UPDATES',
+    value: 'N',
+    doc: 'about how many updates it has; default 15000',
+    read: integerWithin(100, 1_000_000),
+    fallback: undefined,
+  },
+  now: {
+    env: 'SANDBOX_NOW',
+    value: 'TIME',
+    doc: 'time at the start; default the clock of the machine',
+    read: parseTime,
     fallback: undefined,
   },
   chaos: {

@@ -9,11 +9,18 @@ import { SandboxError } from './wire/sandbox-error.ts';
 
 const argv = process.argv.slice(2);
 
+/** All updates of a longer history stay readable. */
+const longKeeps = { offsets: 10_000_000, tail: 10_000 };
+
 async function serve(): Promise<void> {
   const { port, host, journal, admin, seed, speed, chaos, ...otherSettings } = settingsOf(argv, process.env);
   const maxUpdates = otherSettings['max-updates'];
+  const { now: startAt, 'history-from': from, 'history-updates': updates } = otherSettings;
+  const ahead = startAt === undefined ? 0 : startAt - Date.now();
   const ledger = await startDemoLedger({
     seed,
+    ...(startAt === undefined ? {} : { startAt, now: () => Date.now() + ahead }),
+    ...(from === undefined ? {} : { history: updates === undefined ? { from } : { from, updates }, keeps: longKeeps }),
     updatesPerSecond: otherSettings['updates-per-second'] * speed,
     port,
     admin,

@@ -10,11 +10,12 @@ import { Journal, readJournal } from './journal.ts';
 import type { Beginning, Entry, JournalContents } from './journal.ts';
 import { LiveSchedule } from './live-schedule.ts';
 import type { PeriodStart } from './live-schedule.ts';
-import { monthBefore, playMonth } from './month.ts';
+import { monthActions, sizeOf, tempoOf } from './history.ts';
+import { monthHours, playMonth, timesBefore } from './month.ts';
 import { TrafficPlay } from './play.ts';
 import { readSnapshot, snapshotHead, snapshotOf, writeSnapshot } from './snapshot.ts';
 import type { Snapshot, SnapshotHead } from './snapshot.ts';
-import { gapsBefore } from './market/tempo.ts';
+import { changingPrice, constantPrice } from './prices.ts';
 import { LedgerFailure } from '../wire/failure.ts';
 import { perform } from '../ledger/perform.ts';
 import { Random } from '../wire/random.ts';
@@ -37,6 +38,11 @@ export interface DemoLedgerOptions {
   readonly maxUpdates?: number;
   /** Start of live traffic and end of the month before it, milliseconds since 1970. Default now. */
   readonly startAt?: number;
+  /**
+   * Begin of the history before `startAt`, milliseconds since 1970, and its approximate number of updates (default
+   * 15,000). Default: a month.
+   */
+  readonly history?: { readonly from: number; readonly updates?: number };
   /** The clock of the demo, milliseconds since 1970. Default the system clock. */
   readonly now?: () => number;
   /** How much history to keep. */
@@ -65,8 +71,6 @@ export interface DemoLedger {
   close(): Promise<void>;
 }
 
-/** Number of actions that users begin in the month. Their consequences and the rounds are not counted. */
-const plannedUpdates = 2_500;
 /** Planned actions of a smaller demo, as a share of its updates. */
 const plannedShare = 0.3;
 /** Minimum number of planned actions of a demo with locks and names, which would fill a smaller one. */
@@ -168,10 +172,13 @@ class RunningDemo {
     this.#snapshotFile = journal === undefined ? undefined : snapshotOf(journal);
     this.#journal = new Journal(journal, entries.length);
     this.#generation = generation;
-    const { startAt, planned: plannedCount } = firstLine;
-    const tempo = gapsBefore(startAt, plannedUpdates / plannedCount);
-    const plans = plannedCount < leastForPlans ? {} : { plans: { liveFrom: startAt } };
-    this.#play = new TrafficPlay(sandbox.ledger, { seed, tempo, ...plans });
+    const { startAt, planned: plannedCount, hours } = firstLine;
+    this.#play = new TrafficPlay(sandbox.ledger, {
+      seed,
+      tempo: tempoOf(firstLine, startAt),
+      prices: hours === monthHours ? constantPrice : changingPrice,
+      ...(plannedCount < leastForPlans ? {} : { plans: { liveFrom: startAt } }),
+    });
     this.#schedule = new LiveSchedule(firstLine.seed, { after: 0, at: startAt, perSecond: 0 });
     if (journalState === undefined) this.#begin();
     else this.#goBackTo(journalState);
@@ -217,13 +224,13 @@ class RunningDemo {
 
   #playMonth(): void {
     const { market } = this.#play;
-    const { seed, startAt, planned: plannedCount, most: maxOffsets } = this.#beginning;
+    const { seed, startAt, planned: count, hours, most: maxOffsets } = this.#beginning;
     // In a demo with an end, the upgrade is at a fixed update, whatever its rate. In other demos it happens while the
     // user watches.
     const upgradeAt = startAt + (maxOffsets < Number.MAX_SAFE_INTEGER ? -upgradeBefore : upgradeAfter);
     market.plan(upgradeAt, { what: 'upgrade-licensing' });
     for (const elapsedMicros of renewalsUnderWay) market.plan(startAt - elapsedMicros, { what: 'renew' });
-    const times = monthBefore(startAt - 3_000_000, plannedCount, new Random(seed + 2));
+    const times = timesBefore(startAt - 3_000_000, { hours, count }, new Random(seed + 2));
     this.#steps = playMonth(this.#play, times, startAt, maxOffsets);
   }
 
@@ -326,8 +333,18 @@ class RunningDemo {
   }
 }
 
-function newBeginning({ seed, maxUpdates = Infinity, startAt, now = Date.now }: DemoLedgerOptions): Beginning {
-  const plannedCount = Math.min(plannedUpdates, Math.max(1, Math.floor(maxUpdates * plannedShare)));
-  const maxOffsets = Math.min(maxUpdates, Number.MAX_SAFE_INTEGER);
-  return { seed, startAt: (startAt ?? now()) * 1000, planned: plannedCount, most: maxOffsets };
+function newBeginning({ seed, maxUpdates = Infinity, history, ...options }: DemoLedgerOptions): Beginning {
+  const { now = Date.now, startAt = now() } = options;
+  const size =
+    history === undefined
+      ? { hours: monthHours, planned: monthActions }
+      : sizeOf({ ...history, startAt: history.from, now: startAt });
+  const planned = Math.min(size.planned, Math.max(1, Math.floor(maxUpdates * plannedShare)));
+  return {
+    seed,
+    startAt: startAt * 1000,
+    planned,
+    hours: size.hours,
+    most: Math.min(maxUpdates, Number.MAX_SAFE_INTEGER),
+  };
 }

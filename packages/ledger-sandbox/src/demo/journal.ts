@@ -25,7 +25,9 @@ export interface Beginning {
   readonly seed: number;
   /** End of the compressed month and beginning of the live traffic, microseconds since 1970. */
   readonly startAt: number;
-  /** Number of updates planned for the month, and maximum number of updates. */
+  /** Length of the history before it. */
+  readonly hours: number;
+  /** Number of updates planned for the history, and maximum number of updates. */
   readonly planned: number;
   readonly most: number;
 }

@@ -82,11 +82,11 @@ describe('the journal of a demo', () => {
 
   it('is discarded if another version wrote it', async () => {
     const journal = join(folder, 'journal');
-    const firstLine = '{"seed":1,"startAt":0,"planned":1,"most":1,"generation":0}';
+    const firstLine = '{"seed":1,"startAt":0,"hours":1,"planned":1,"most":1,"generation":0}';
+    expect(startsOver(journal)).toBe(false);
+    await writeFile(journal, `{"demo":6,"steps":"       59000"}\n${firstLine}\n`);
     expect(startsOver(journal)).toBe(false);
     await writeFile(journal, `{"demo":5,"steps":"       59000"}\n${firstLine}\n`);
-    expect(startsOver(journal)).toBe(false);
-    await writeFile(journal, `{"demo":4,"steps":"       59000"}\n${firstLine}\n`);
     expect(startsOver(journal)).toBe(true);
     await writeFile(journal, '{"step":1790000000000000}\n');
     expect(startsOver(journal)).toBe(true);

@@ -2,6 +2,8 @@
  * Reads raw updates as JSON: how the holdings of each owner change, and how much of it the events of the update say.
  * It shares no code with the templates of the demo.
  */
+import { expect } from 'vitest';
+import type { Ledger } from '../../src/ledger/ledger.ts';
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -66,7 +68,7 @@ function holdingOf(created: Json | undefined): RawHolding | undefined {
   }
 }
 
-/** What one update does to the holdings. */
+/** Effects of one update on holdings. */
 export interface HoldingChanges {
   /** Changes of the sums of holdings. */
   readonly changed: Amounts;
@@ -162,6 +164,21 @@ export class HoldingReader {
       default:
     }
   }
+}
+
+/** Fails unless every update of a ledger changes holdings as its events report. Returns the number of updates. */
+export function expectReportedChanges(ledger: Ledger, reader = new HoldingReader()): number {
+  const differences: string[] = [];
+  let updates = 0;
+  for (const { offset, update } of ledger.range(0, ledger.ledgerEnd(), Infinity)) {
+    if (update === undefined || 'TopologyTransaction' in update) continue;
+    updates += 1;
+    const { changed, reported } = reader.read(JSON.parse(JSON.stringify(update)) as Json);
+    for (const key of new Set([...changed.keys(), ...reported.keys()]))
+      if ((changed.get(key) ?? 0n) !== (reported.get(key) ?? 0n)) differences.push(`${String(offset)} ${key}`);
+  }
+  expect(differences).toEqual([]);
+  return updates;
 }
 
 /** Rewards are minted for the sender; every output goes from the sender to its receiver. */

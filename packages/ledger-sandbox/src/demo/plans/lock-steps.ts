@@ -70,7 +70,7 @@ export function aggregateLock(plan: Plan, step: StepOf<'aggregate-lock'>, at: nu
   if (holding === undefined) return true;
   const { key, owner, units, controllers } = step;
   const { dso } = plan.state.people;
-  const request = { owner, units, holding, id: `aggregate-lock-${key}`, executors: [dso], deadline: null };
+  const request = { owner, units, holding, id: key, executors: [dso], deadline: null };
   const viewMeta = controllers === undefined ? emptyMetadata : controllersMeta(controllers, controllers);
   plan.keep(key, allocateV2(plan, { ...request, meta: aggregateLockMeta, viewMeta }, at));
   return true;
@@ -82,7 +82,7 @@ export function vestingLock(plan: Plan, step: StepOf<'vesting-lock'>, at: number
   if (holding === undefined) return true;
   const { key, owner, units, initial, start, end } = step;
   const { dso } = plan.state.people;
-  const request = { owner, units, holding, id: `aggregate-lock-${key}`, executors: [dso], deadline: null };
+  const request = { owner, units, holding, id: key, executors: [dso], deadline: null };
   const meta = vestingLockMeta(formatTimestamp(start), formatTimestamp(end), formatNumeric(initial));
   plan.keep(key, allocateV2(plan, { ...request, meta }, at));
   return true;

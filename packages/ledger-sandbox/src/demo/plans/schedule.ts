@@ -114,7 +114,7 @@ function nameEntries({ users, registrar }: Population, begin: number): readonly 
   ];
 }
 
-/** What repeats in every later month of a long history. */
+/** Steps that repeat in every later month of a long history. */
 function laterMonth({ users, registrar }: Population, month: number): readonly Timed[] {
   const [alice = '', , , , emil = '', fatima = ''] = users;
   const at = (days: number): number => month * monthDays + days;

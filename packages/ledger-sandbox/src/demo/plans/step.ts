@@ -14,7 +14,7 @@ interface Funded {
 /** A time of a step or a contract: microseconds since 1970. */
 type Micros = number;
 
-/** What a governance lock supports. */
+/** The subject that a governance lock supports. */
 export interface Supported {
   readonly kind: 'GLK_FeaturedApp' | 'GLK_SuperValidatorRightsOwner';
   /** A party, or the name of a super validator. */

@@ -122,7 +122,7 @@ const allocate: Choice = {
   run: (context) => {
     const { settlement, allocation, requestedAt, inputHoldingCids, extraArgs } = context.argument;
     const specification = asObject(allocation) ?? {};
-    const isLong = textAt(specification, 'meta', 'values', key.type) !== '';
+    const isLong = typeOf(specification) !== '';
     const content = {
       dso: asText(context.contract.createArgument['dso']),
       settlement: asObject(settlement) ?? {},
@@ -146,11 +146,21 @@ const allocate: Choice = {
   },
 };
 
-/** Refuses actors other than one of the sets of parties in the metadata; without it, other than the owner. */
-function requireControllers({ meta, allocation }: AmuletAllocation, setsKey: string, actors: readonly string[]): void {
+function typeOf(allocation: JsonObject): string {
+  return textAt(allocation, 'meta', 'values', key.type);
+}
+
+/** The sets of parties that may withdraw together, according to metadata; without it, the owner alone. */
+function controllersOf({ meta, allocation }: Pick<AmuletAllocation, 'meta' | 'allocation'>): readonly string[][] {
+  const setsKey = typeOf(allocation) === 'aggregateLock' ? key.unlockers : key.withdrawers;
   const sets = textAt(meta, 'values', setsKey) || textAt(allocation, 'meta', 'values', setsKey);
-  const allowed = (sets || ownerOf(allocation['authorizer'])).split(';').map((set) => set.split(','));
-  const isAllowed = allowed.some((set) => set.length === actors.length && set.every((party) => actors.includes(party)));
+  return (sets || ownerOf(allocation['authorizer'])).split(';').map((set) => set.split(','));
+}
+
+function requireControllers(content: AmuletAllocation, actors: readonly string[]): void {
+  const isAllowed = controllersOf(content).some(
+    (set) => set.length === actors.length && set.every((party) => actors.includes(party)),
+  );
   if (!isAllowed) throw assertionFailed('the actors must be one of the sets of controllers');
 }
 
@@ -190,7 +200,7 @@ function unlockAggregate(context: ChoiceContext, content: AmuletAllocation, lock
   return ended('Settled', next, made, kindMeta('unlock', owner));
 }
 
-/** What has vested by now and was not withdrawn yet, in units of 10^-10. */
+/** The amount that has vested by now and was not withdrawn yet, in units of 10^-10. */
 function vestedUnits(allocation: JsonObject, now: string): bigint {
   const valueOf = (field: string): string => textAt(allocation, 'meta', 'values', field);
   const [start, end, at] = [valueOf(key.start), valueOf(key.end), now].map((time) => BigInt(microsOf(time)));
@@ -241,8 +251,8 @@ function iterate(context: ChoiceContext, content: AmuletAllocation, lockedAmulet
 
 function withdraw(context: ChoiceContext, content: AmuletAllocation, lockedAmulet: string): JsonObject {
   const actors = asTexts(context.argument['actors']);
-  const type = textAt(content.allocation, 'meta', 'values', key.type);
-  requireControllers(content, type === 'aggregateLock' ? key.unlockers : key.withdrawers, actors);
+  const type = typeOf(content.allocation);
+  requireControllers(content, actors);
   if (type === 'aggregateLock') return unlockAggregate(context, content, lockedAmulet);
   if (type === 'vestingLock') return withdrawVested(context, content, lockedAmulet);
   if (content.allocation['committed'] === true) throw assertionFailed('a committed allocation cannot be withdrawn');
@@ -278,7 +288,7 @@ const byExecutors =
 function view(payload: JsonObject): JsonObject {
   const { settlement, allocation, lockedAmulet, createdAt, expiresAt, numIterations, meta } = read(payload);
   const executors = asTexts(settlement['executors']);
-  const actorsByChoice = { Settle: executors, Cancel: executors, Withdraw: [ownerOf(allocation['authorizer'])] };
+  const actorsByChoice = { Settle: [executors], Cancel: [executors], Withdraw: controllersOf({ meta, allocation }) };
   return {
     originalAllocationCid: null,
     settlement,
@@ -289,7 +299,7 @@ function view(payload: JsonObject): JsonObject {
     expiresAt: expiresAt === '' ? null : expiresAt,
     availableActions: Object.entries(actorsByChoice).map(([action, actors]) => [
       { tag: `AA_${action}`, value: {} },
-      [actors],
+      actors,
     ]),
     meta,
   };

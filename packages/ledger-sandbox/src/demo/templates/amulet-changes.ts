@@ -23,7 +23,7 @@ interface AmuletChange {
   readonly reason: string;
 }
 
-/** Archives the inputs and creates the outputs. What is left is the change, which is free. */
+/** Archives the inputs and creates the outputs. The remainder is the change, which is free. */
 export function replaceAmulets(
   context: ChoiceContext,
   { admin, owner, inputs, outputs, reason }: AmuletChange,

@@ -18,7 +18,7 @@ const vestingSeconds = { GLK_FeaturedApp: 60 * day, GLK_SuperValidatorRightsOwne
 
 type Kind = keyof typeof vestingSeconds;
 
-/** What an amount is locked for. */
+/** The subject that an amount is locked for. */
 export function specificationOf(kind: Kind, subject: string): JsonObject {
   const value = kind === 'GLK_FeaturedApp' ? { provider: subject } : { svName: subject };
   return { kind: { tag: kind, value } };
@@ -105,7 +105,7 @@ const unlock: Choice = {
   },
 };
 
-/** What has not vested at a time, in units of 10^-10. Times have no fractions of a second. */
+/** The amount that has not vested at a time, in units of 10^-10. Times have no fractions of a second. */
 function vestingUnits(payload: JsonObject, at: number): bigint {
   const end = microsOf(asText(payload['endTime']));
   const period = BigInt(textAt(payload, 'vestingPeriod', 'microseconds'));
