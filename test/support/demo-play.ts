@@ -1,6 +1,8 @@
 /**
- * Plays the traffic of the demo at fixed times: a month of history, a package upgrade, and a few minutes of traffic.
+ * Plays the traffic of the demo at fixed times: a month of history, a package upgrade, and a few minutes of traffic; or
+ * half a year.
  */
+import { generateLongHistory } from '../../packages/ledger-sandbox/src/demo/history.ts';
 import { upgradeLicensing } from '../../packages/ledger-sandbox/src/demo/templates/licensing-templates.ts';
 import { monthBefore, playMonth } from '../../packages/ledger-sandbox/src/demo/month.ts';
 import { TrafficPlay } from '../../packages/ledger-sandbox/src/demo/play.ts';
@@ -23,4 +25,9 @@ export function playDemo(ledger: Ledger, seed: number): void {
   for (let licenceIndex = 0; licenceIndex < extraLicences; licenceIndex += 1)
     demo.market.plan(liveFrom, { what: 'extra-license' });
   for (let stepCount = 0; stepCount < 150; stepCount += 1) demo.stepRecordedAt(liveFrom + (stepCount + 3) * 2 * second);
+}
+
+/** Plays half a year on an empty ledger, from January to June of 2026: about 15,000 updates. */
+export function playHalfYear(ledger: Ledger, seed: number): void {
+  generateLongHistory(ledger, { seed, startAt: Date.UTC(2026, 0, 1), now: Date.UTC(2026, 6, 1) });
 }
