@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto';
 import { beforeAll, expect, it } from 'vitest';
 import { demoWorld } from '../../src/demo/sandbox.ts';
 import { Ledger } from '../../src/ledger/ledger.ts';
+import { asText, textAt } from '../../src/wire/json.ts';
 import type { Transaction } from '../../src/wire/wire.ts';
 import { playHalfYear } from '../../../../test/support/demo-play.ts';
 import { valueAt } from '../server/sockets.ts';
@@ -54,7 +55,7 @@ it('its holdings change in each update by the amounts that its events report', (
 
 it('its rounds have different prices, at which traffic is bought and rewards are issued', () => {
   const rounds = createsOf(transactions).filter(({ templateId }) => templateId.endsWith(':OpenMiningRound'));
-  const priceOf = new Map(rounds.map((event) => [event.contractId, String(event.createArgument['amuletPrice'])]));
+  const priceOf = new Map(rounds.map((event) => [event.contractId, asText(event.createArgument['amuletPrice'])]));
   expect(new Set(priceOf.values()).size).toBeGreaterThan(100);
   const prices = [...priceOf.values()].map(Number);
   expect(Math.max(...prices) / Math.min(...prices)).toBeGreaterThan(1.5);
@@ -78,7 +79,7 @@ it('this participant buys traffic in both ways in every month, and always has so
       if (!('ExercisedEvent' in event)) continue;
       const { choice, choiceArgument: argument } = event.ExercisedEvent;
       const memo = new URLSearchParams(
-        String(valueAt(argument, 'transfer', 'meta', 'values', 'splice.lfdecentralizedtrust.org/reason') ?? ''),
+        textAt(argument, 'transfer', 'meta', 'values', 'splice.lfdecentralizedtrust.org/reason'),
       );
       const [by, bytes] =
         choice === 'AmuletRules_BuyMemberTraffic'

@@ -115,20 +115,24 @@ function nameEntries({ users, registrar }: Population, begin: number): readonly 
 }
 
 /** Steps that repeat in every later month of a long history. */
-function laterMonth({ users, registrar }: Population, month: number): readonly Timed[] {
+function laterMonth({ users, registrar, bondAgent }: Population, month: number): readonly Timed[] {
   const [alice = '', , , , emil = '', fatima = ''] = users;
   const at = (days: number): number => month * monthDays + days;
   const key = `lock-${String(month)}`;
   const into = `vesting-${String(month)}`;
+  const appVesting = `app-vesting-${String(month)}`;
   return [
     [at(2), { do: 'aggregate-lock', key, owner: fatima, units: BigInt(10_000 + 500 * month) * coin }],
     [at(5), { do: 'withdraw', key: 'vesting-alice', actors: [alice] }],
     [at(9), { do: 'unlock', key, into, actors: [fatima], units: 7_305n * coin }],
+    [at(11), { do: 'governance-unlock', key: 'app-bonds', into: appVesting, owner: bondAgent, units: 50_000n * coin }],
     [at(14), { do: 'withdraw', key: 'vesting-emil', actors: [emil, registrar].slice(month % 2, (month % 2) + 1) }],
     [at(17), { do: 'withdraw', key: into, actors: [fatima] }],
     [at(19), { do: 'renew-name', key: 'name-bob', user: users[1] ?? '', days: 30 }],
     [at(24), { do: 'withdraw', key: 'vesting-alice', actors: [alice] }],
     [at(27), { do: 'withdraw', key: into, actors: [fatima] }],
+    [at(28), { do: 'governance-withdraw', key: appVesting, owner: bondAgent }],
+    [at(72), { do: 'governance-expire', key: appVesting }],
   ];
 }
 

@@ -16,6 +16,7 @@ import type { NewLock } from './instruments.ts';
 import { emptyMetadata, kindMeta } from './metadata.ts';
 import { interfacesV2, names } from './names.ts';
 import { product, rounded } from './round-templates.ts';
+import { requireFree } from './transfer-templates.ts';
 
 /** Metadata keys of CIP-0105. */
 const key = {
@@ -136,6 +137,7 @@ const allocate: Choice = {
     const outputs = [locked(content, lockedUnits(specification))];
     const reason = `lock for ${lockFor(content).context}`;
     const inputs = asTexts(inputHoldingCids);
+    requireFree(context, inputs);
     const { made, change } = replaceAmulets(context, { admin: content.dso, owner, inputs, outputs, reason });
     const allocationCid = create(context, content, made[0] ?? '');
     return {

@@ -11,6 +11,7 @@ import { endOfTime, microsOf, replaceAmulets } from './amulet-changes.ts';
 import { positive } from './funds.ts';
 import { names } from './names.ts';
 import { dso, rounded } from './round-templates.ts';
+import { requireFree } from './transfer-templates.ts';
 
 const day = 86_400;
 /** Duration of vesting in seconds: 60 days, and 365 days and six hours. */
@@ -47,6 +48,7 @@ export const lockForGovernance: Choice = {
   run: (context) => {
     const { amount, inputs, specification = null, owner } = context.argument;
     const [admin = ''] = dso(context.contract.createArgument);
+    requireFree(context, asTexts(inputs));
     const text = lockContext(specification, false);
     const lock = { holders: [admin], expiresAt: endOfTime, context: text };
     const output = { receiver: asText(owner), amount: asText(amount), lock };
