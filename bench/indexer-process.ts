@@ -66,7 +66,7 @@ function startArguments(): readonly string[] {
  * Creates symbolic links to the files that the program expects next to its compiled files, as in the published package.
  */
 function linkSiblings(): void {
-  for (const name of ['package.json', 'migrations', 'src/observe/page/browser', 'scripts/requirements.cjs']) {
+  for (const name of ['package.json', 'migrations', 'packages/page/src', 'scripts/requirements.cjs']) {
     if (existsSync(join(outputs, name))) continue;
     mkdirSync(dirname(join(outputs, name)), { recursive: true });
     symlinkSync(join(outputs, '..', name), join(outputs, name));

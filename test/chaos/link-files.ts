@@ -4,7 +4,7 @@
  */
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
 
-for (const name of ['migrations', 'src/observe/page/browser', 'package.json', 'scripts/requirements.cjs']) {
+for (const name of ['migrations', 'packages/page/src', 'package.json', 'scripts/requirements.cjs']) {
   const link = new URL(`../../${name}`, import.meta.url);
   if (existsSync(link)) continue;
   mkdirSync(new URL('.', link), { recursive: true });

@@ -25,6 +25,7 @@ function drawnModules(): readonly string[] {
 
 const modules = [
   'src',
+  'packages/page/src',
   'packages/lake/src',
   'packages/mcp/src',
   'packages/ledger-sandbox/src',
@@ -62,8 +63,6 @@ function arrows(): readonly (readonly [string, string])[] {
 /** Folders without their own line, which belong to the line of the folder above. */
 const catalogueParts = [
   'src/observe/metrics/catalogue',
-  'src/observe/page/browser',
-  'src/observe/page/browser/console',
   ...['plans', 'market', 'registry', 'templates', 'packages'].map((name) => `packages/ledger-sandbox/src/demo/${name}`),
 ];
 
@@ -103,10 +102,23 @@ describe('the tree in docs/explanation/architecture.md', () => {
     expect(upwardArrows.map((pair) => pair.join(' -> '))).toEqual([]);
   });
 
+  it('has browser code that imports nothing of src but its public entry', () => {
+    const folder = join(root, 'packages/page/src');
+    const scripts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.js'));
+    const imports = scripts.flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/(?:from|import\() ?'(\.[^']+|ledger-indexer[^']*)'/g)].map(
+        ([, target = '']) => (target.startsWith('.') ? join('packages/page/src', dirname(file), target) : target),
+      ),
+    );
+    expect(imports).toContain('ledger-indexer/page');
+    expect(imports.filter((path) => !/^packages\/page\/src\/|^ledger-indexer\/page$/.test(path))).toEqual([]);
+  });
+
   it('has no folder with more than 20 files', () => {
     const roots = [
       ...modules,
       'test',
+      'packages/page/test',
       'packages/lake/test',
       'packages/mcp/test',
       'packages/ledger-sandbox/test',

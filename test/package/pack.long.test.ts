@@ -132,7 +132,9 @@ describe('npm package', () => {
     const expected = [
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
-      ...(await filesOf(join(source, 'src/observe/page/browser'))).map((path) => `src/observe/page/browser/${path}`),
+      ...(await filesOf(join(source, 'packages/page/src'))).map((path) => `packages/page/src/${path}`),
+      // npm adds the README of a folder that has files of the package.
+      'packages/page/README.md',
       // Files to which help and remedies refer.
       ...(await filesOf(join(source, 'docs')))
         .filter((path) => path.endsWith('.md') && !/^(?:decisions|deploy)\//.test(path))
@@ -151,7 +153,7 @@ describe('npm package', () => {
     expect(packedPaths.filter((path) => !extraFiles.test(path)).sort()).toEqual(expected.sort());
     for (const path of packedPaths) expect(path).not.toMatch(/\.map$|^test\/|\.test\.|^grafana/);
     // The sandbox and the embedded Postgres of the demo are separate packages.
-    expect(packedPaths.filter((path) => /^packages|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
+    expect(packedPaths.filter((path) => /^packages\/(?!page\/)|^dist\/(sandbox|embedded)/.test(path))).toEqual([]);
   });
 
   it('exports only existing files', async () => {

@@ -1,5 +1,5 @@
 /**
- * Assembles a page from the files of the folder `src/observe/page/browser`, which the package includes unchanged, as
+ * Assembles a page from the files of the folder `packages/page/src`, which the npm package includes unchanged, as
  * one document that loads no other file. Its security policy allows only its own style and script, by their hashes.
  */
 import { createHash } from 'node:crypto';
@@ -21,7 +21,7 @@ export interface PageParts {
   readonly library?: { readonly script: string; readonly style: string };
 }
 
-const folder = new URL('../../../src/observe/page/browser/', import.meta.url);
+const folder = new URL('../../../packages/page/src/', import.meta.url);
 
 /** Reads and joins the files. */
 export function loadDocument({ page, styles, scripts, library }: PageParts): PageDocument {

@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFile, cp, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -16,7 +16,7 @@ import { runInLanes, type ChaosTier, type TierContext } from '../tiers/tier.ts';
 const compiled = fileURLToPath(new URL('../../..', import.meta.url));
 const root = fileURLToPath(new URL('../../../../..', import.meta.url));
 /** Symbolic links that a run has created in the compiled folder. */
-const links = ['/migrations', '/src/observe/page/browser', '/package.json'];
+const links = ['/migrations', '/packages/page/src', '/package.json'];
 /** Longer than any short run. A bug that makes a run hang counts as detected. */
 const limitMs = 240_000;
 const campaignArgs = [
@@ -80,7 +80,8 @@ async function tryCopy(
   try {
     await cp(compiled, folder, { recursive: true, filter: (path) => !links.some((name) => path.endsWith(name)) });
     await copyFile(join(root, 'package.json'), join(folder, 'package.json'));
-    for (const name of ['node_modules', 'migrations', 'src/observe/page/browser'])
+    await mkdir(join(folder, 'packages/page'), { recursive: true });
+    for (const name of ['node_modules', 'migrations', 'packages/page/src'])
       await symlink(join(root, name), join(folder, name));
     if (mutant !== undefined) await replaceOnce(join(folder, 'src', mutant.file), mutant.line, mutant.instead);
     return await runCampaign(folder, fault);

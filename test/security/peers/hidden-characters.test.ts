@@ -16,7 +16,7 @@ const schemas = schemasOfFile();
 const name = '\u202EknaB\u2066\u200B::1220';
 const escapedName = String.raw`\u202eknaB\u2066\u200b::1220`;
 /** A script of the status page, imported without types. */
-const elements = new URL('../../../src/observe/page/browser/elements.js', import.meta.url).pathname;
+const elements = new URL('../../../packages/page/src/elements.js', import.meta.url).pathname;
 const invisiblePattern = /[\p{Cf}\u2028\u2029]/u;
 
 beforeAll(async () => {

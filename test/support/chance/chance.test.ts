@@ -15,6 +15,7 @@ const randomCall =
 
 const folders = [
   'test',
+  'packages/page/test',
   'packages/lake/test',
   'packages/mcp/test',
   'packages/ledger-sandbox/test',

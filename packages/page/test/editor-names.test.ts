@@ -25,8 +25,7 @@ interface Plan {
 }
 
 /** Scripts of the page, imported without types. */
-const scriptUrl = (name: string): string =>
-  new URL(`../../src/observe/page/browser/console/${name}`, import.meta.url).href;
+const scriptUrl = (name: string): string => new URL(`../src/console/${name}`, import.meta.url).href;
 const { suggestionsFor } = (await import(scriptUrl('suggest.js'))) as { suggestionsFor: Suggest };
 const { chartPlanOf } = (await import(scriptUrl('chart-plan.js'))) as {
   chartPlanOf: (answer: Answer) => Plan | undefined;

@@ -7,9 +7,9 @@ import { showJobs } from './jobs.js';
 import { showErrors, showNotFollowed, showProjections, showTemplates, showUnknown, showUpdates } from './tables.js';
 
 /**
- * @typedef {import('../messages.ts').HelloMessage} Hello
- * @typedef {import('../messages.ts').TickMessage} Tick
- * @typedef {import('../messages.ts').Recent} Recent
+ * @typedef {import('ledger-indexer/page').HelloMessage} Hello
+ * @typedef {import('ledger-indexer/page').TickMessage} Tick
+ * @typedef {import('ledger-indexer/page').Recent} Recent
  * @typedef {Tick['status']} Status
  * @typedef {import('./plot.js').Sample} Sample
  * @typedef {import('./plot.js').Series} Series

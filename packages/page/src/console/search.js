@@ -4,7 +4,7 @@ import { count } from '../format.js';
 import { post } from './questions.js';
 import { filterViews } from './views.js';
 
-/** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
+/** @typedef {import('ledger-indexer/page').ConsoleRows} ConsoleRows */
 
 const pauseMs = 250;
 const shortest = 2;

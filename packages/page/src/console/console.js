@@ -14,9 +14,9 @@ import { prepareToken, requestToken, showCaller } from './token.js';
 import { readViews } from './views.js';
 
 /**
- * @typedef {import('../../console-messages.ts').ConsoleGuide} ConsoleGuide
- * @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows
- * @typedef {import('../../console-messages.ts').ReadyQuery} ReadyQuery
+ * @typedef {import('ledger-indexer/page').ConsoleGuide} ConsoleGuide
+ * @typedef {import('ledger-indexer/page').ConsoleRows} ConsoleRows
+ * @typedef {import('ledger-indexer/page').ReadyQuery} ReadyQuery
  */
 
 /** Time without a key after which the address is changed, milliseconds. */

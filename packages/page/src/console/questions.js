@@ -1,7 +1,7 @@
 /** Requests of the query page. */
 import { requestToken, whoAsks } from './token.js';
 
-/** @typedef {import('../../console-messages.ts').ConsoleFailure} ConsoleFailure */
+/** @typedef {import('ledger-indexer/page').ConsoleFailure} ConsoleFailure */
 
 /**
  * @template Found

@@ -3,8 +3,8 @@ import { byId, make, setHint, setText, show, snippet } from './elements.js';
 import { count, templateName } from './format.js';
 
 /**
- * @typedef {import('../update-outline.ts').UpdateOutline} UpdateOutline
- * @typedef {import('../update-outline.ts').OutlineNode} OutlineNode
+ * @typedef {import('ledger-indexer/page').UpdateOutline} UpdateOutline
+ * @typedef {import('ledger-indexer/page').OutlineNode} OutlineNode
  */
 
 /** Maximum depth of the tree that is indented. */

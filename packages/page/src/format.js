@@ -1,6 +1,6 @@
 /** Formats numbers, times and names for display. Pure. */
 
-/** @typedef {import('../../health/health.ts').HealthState} HealthState */
+/** @typedef {import('ledger-indexer/page').HealthState} HealthState */
 
 const whole = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });

@@ -1,6 +1,6 @@
 /** Decides whether a result can be drawn, and over which axis. Pure. */
 
-/** @typedef {Pick<import('../../console-messages.ts').ConsoleRows, 'columns' | 'rows'>} Answer */
+/** @typedef {Pick<import('ledger-indexer/page').ConsoleRows, 'columns' | 'rows'>} Answer */
 
 /** Maximum number of bars that can be distinguished. */
 export const mostBars = 200;

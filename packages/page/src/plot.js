@@ -10,7 +10,7 @@ const windowsMs = [60_000, 120_000, 300_000];
 const gapMs = 5_000;
 
 /**
- * @typedef {import('../messages.ts').Sample} Sample
+ * @typedef {import('ledger-indexer/page').Sample} Sample
  * @typedef {(value: number | null) => string} Format
  * @typedef {{ readonly at: 1 | 2 | 3 | 4, readonly name: string, readonly format: Format }} Series
  * @typedef {{ readonly time: number, readonly x: number, readonly y: number }} Point

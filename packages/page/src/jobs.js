@@ -2,7 +2,7 @@
 import { byId, make, setText } from './elements.js';
 import { count, moment, rate, span } from './format.js';
 
-/** @typedef {import('../../health/requested-jobs.ts').RequestedJobStatus} RequestedJobStatus */
+/** @typedef {import('ledger-indexer/page').RequestedJobStatus} RequestedJobStatus */
 
 /** @type {Readonly<Record<RequestedJobStatus['name'], string>>} */
 const titles = { 'filter-extend': 'Extended filter', history: 'History of the extended filter', rebuild: 'New schema' };

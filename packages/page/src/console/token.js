@@ -64,7 +64,7 @@ function dropExpired() {
   return true;
 }
 
-/** @param {import('../../console-messages.ts').ConsoleCallerName} caller */
+/** @param {import('ledger-indexer/page').ConsoleCallerName} caller */
 export function showCaller(caller) {
   if (caller.kind === 'machine') return show('asks-as', 'Querying as this machine');
   show('asks-as', `Querying as ${caller.kind} ${caller.name}${caller.kind === 'user' ? ' of the participant' : ''}`);

@@ -3,7 +3,7 @@ import { byId, make, setHint, setText } from '../elements.js';
 import { explainLink } from './explained.js';
 
 /**
- * @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows
+ * @typedef {import('ledger-indexer/page').ConsoleRows} ConsoleRows
  * @typedef {ConsoleRows['columns'][number]} Column
  */
 

@@ -5,7 +5,7 @@ import { insertInEditor } from './editor.js';
 import { post } from './questions.js';
 
 /**
- * @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows
+ * @typedef {import('ledger-indexer/page').ConsoleRows} ConsoleRows
  * @typedef {import('./suggest.js').View} View
  */
 

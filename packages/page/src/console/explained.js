@@ -6,7 +6,7 @@ import { byId, make, setHint, show } from '../elements.js';
 import { addressNow, decodedPart } from './address.js';
 import { post } from './questions.js';
 
-/** @typedef {import('../../console-messages.ts').ConsoleExplained} ConsoleExplained */
+/** @typedef {import('ledger-indexer/page').ConsoleExplained} ConsoleExplained */
 
 const prefix = '#explain/';
 

@@ -6,7 +6,7 @@ import { byId, make, setText, show } from '../elements.js';
 import { count } from '../format.js';
 import { chartPlanOf } from './chart-plan.js';
 
-/** @typedef {import('../../console-messages.ts').ConsoleRows} ConsoleRows */
+/** @typedef {import('ledger-indexer/page').ConsoleRows} ConsoleRows */
 
 const height = 300;
 /** Space for a name below a bar, pixels, and the characters that fit into it. */

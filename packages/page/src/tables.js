@@ -6,10 +6,10 @@ import { clock, count, moment, rate, templateName } from './format.js';
 import { offsetButton } from './outline.js';
 
 /**
- * @typedef {import('../messages.ts').RatedTemplate} RatedTemplate
- * @typedef {import('../recent-facts.ts').UpdateFacts} UpdateFacts
- * @typedef {import('../../health/recent-errors.ts').RecentError} RecentError
- * @typedef {import('../../../model/unknown.ts').UnknownNameCount} UnknownName
+ * @typedef {import('ledger-indexer/page').RatedTemplate} RatedTemplate
+ * @typedef {import('ledger-indexer/page').UpdateFacts} UpdateFacts
+ * @typedef {import('ledger-indexer/page').RecentError} RecentError
+ * @typedef {import('ledger-indexer/page').UnknownNameCount} UnknownName
  */
 
 const rows = 8;
@@ -67,7 +67,7 @@ export function showUnknown(names) {
   showList(byId('unknown'), names, unknownItem);
 }
 
-/** @param {Pick<import('../../health/health-tracker.ts').StatusDocument, 'interfacesWaiting' | 'interfacesBackfilling' | 'partiesUnknown'>} status */
+/** @param {Pick<import('ledger-indexer/page').StatusDocument, 'interfacesWaiting' | 'interfacesBackfilling' | 'partiesUnknown'>} status */
 export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gathering, partiesUnknown }) {
   const waiting = [...partiesUnknown, ...interfacesWaiting];
   byId('interfaces-card').hidden = waiting.length + gathering.length === 0;
@@ -82,7 +82,7 @@ export function showNotFollowed({ interfacesWaiting, interfacesBackfilling: gath
 
 /**
  * Projections with a problem. Their views are complete, but slow.
- * @param {readonly import('../../health/projection-health.ts').ProjectionStatus[]} projections
+ * @param {readonly import('ledger-indexer/page').ProjectionStatus[]} projections
  */
 export function showProjections(projections) {
   const parked = projections.filter(({ problem }) => problem !== null);
