@@ -23,6 +23,7 @@ export const groups: readonly Group[] = [
       ['Contracts and history', 'how-to/query/contracts-and-history.md'],
       ['Typed views', 'how-to/query/typed-views.md'],
       ['Tokens', 'how-to/query/tokens.md'],
+      ['Locks of tokens', 'how-to/query/locks.md'],
       ['Account statements', 'how-to/query/account-statements.md'],
       ['Traffic, rewards, validators', 'how-to/query/network.md'],
       ['Commands', 'how-to/query/commands.md'],

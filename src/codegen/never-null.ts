@@ -27,6 +27,7 @@ const explore: Readonly<Record<string, string>> = {
   events: 'offset node_id event_type parties',
   exercises:
     'offset node_id contract_id template_fqn module_name entity_name package_id choice acting_parties witnesses consuming',
+  featured_app_locks: 'is_featured locked vesting locks required missing required_for_issuer missing_for_issuer',
   featured_apps: 'contract_id is_active created_at_offset',
   filter_coverage: 'kind name from_offset reason',
   interface_coverage: 'interface_id state updated_at reason',
@@ -43,6 +44,7 @@ const explore: Readonly<Record<string, string>> = {
   rewards: 'kind coupons collected expired active',
   templates: 'template_fqn package_name module_name entity_name package_id kind active activated unhosted',
   token_balances: 'account_id total locked unlocked available holdings',
+  token_balances_by_reason: 'account_id reason amount available holdings',
   token_changes:
     'offset account_id kind amount_in amount_out net locked_in locked_out holdings_in holdings_out basis moved explained unreadable_holdings',
   token_discrepancies: 'offset account_id logged moved',
@@ -53,8 +55,10 @@ const explore: Readonly<Record<string, string>> = {
   token_holdings_unreadable: 'contract_id template_fqn reason signatories observers is_active created_at_offset',
   token_legs: 'offset basis kind',
   token_transfer_steps: 'offset node_id choice standard sender_account_id receiver_account_id acting_parties',
+  token_locks: 'contract_id account_id amount reason basis is_locked_now created_at_offset template_fqn synchronizer_id',
   token_movements: 'offset kind basis movements',
   token_transfers: 'offset kind basis',
+  token_vesting_schedule: 'lock_contract_id account_id from_day to_day freed_total',
   traffic_costs: 'offset bytes',
   traffic_purchases: 'offset purchases',
   unclaimed_rewards: 'contract_id is_active created_at_offset',

@@ -6,6 +6,7 @@ const views = [
   'mining_rounds',
   'reward_rounds',
   'featured_apps',
+  'featured_app_locks',
   'traffic_purchases',
   'traffic_members',
   'traffic_costs',
