@@ -39,6 +39,8 @@ const networkTemplates = [
   'Amulet:FeaturedAppActivityMarker',
   'Amulet:UnclaimedReward',
   'ValidatorLicense:ValidatorLicense',
+  'GovernanceLock:GovernanceLock',
+  'GovernanceLock:VestingLock',
 ];
 
 /** Number of consecutive contracts that include one of each template. */
@@ -107,6 +109,11 @@ export function contentsOf(id: string, sender: string, receiver: string, views: 
       amuletSpent: '2.5',
       usdSpent: '0.5',
       weight: '1.0',
+      lockedAmulet: id,
+      specification: { kind: { tag: 'GLK_FeaturedApp', value: { provider: receiver } } },
+      vestingPeriod: { microseconds: '864000000000' },
+      endTime: '2026-08-20T11:00:00Z',
+      vestingAmount: '1.5',
     },
     contractKey: { secret: `key of ${id}` },
     contractKeyHash: Buffer.from(`hash of ${id}`).toString('base64'),
@@ -131,9 +138,15 @@ function valueOf(interfaceId: string, id: string, sender: string, receiver: stri
   const instrumentId = { admin: sender, id: `instrument of ${id}` };
   const times = { requestedAt: '2026-08-14T11:00:00Z', executeBefore: '2026-08-15T11:00:00Z' };
   const leg = { sender, receiver, amount: '2.5', instrumentId };
-  if (interfaceId === holding) return { owner: sender, instrumentId, amount: '1.5', meta: { values: { id } } };
+  // A contract explains its own lock, and the lock of the contract before it if the admin and the owner are the same.
+  const lockedIds = [id, id.replace(/\d+$/, (number) => String(Number(number) - 1))];
+  if (interfaceId === holding) {
+    const holders = [...new Set([sender, receiver])];
+    const lock = /[02468]$/.test(id) ? { holders, expiresAt: times.executeBefore, context: `lock of ${id}` } : null;
+    return { owner: sender, instrumentId, amount: '1.5', lock, meta: { values: { id } } };
+  }
   if (interfaceId === instruction) {
-    const transfer = { ...leg, ...times, inputHoldingCids: [`input of ${id}`], meta: { values: { id } } };
+    const transfer = { ...leg, ...times, inputHoldingCids: lockedIds, meta: { values: { id } } };
     return { transfer, status: { tag: 'TransferPendingReceiverAcceptance' }, originalInstructionCid: null };
   }
   const settlement = {
@@ -146,7 +159,7 @@ function valueOf(interfaceId: string, id: string, sender: string, receiver: stri
   };
   return {
     allocation: { settlement, transferLegId: `leg of ${id}`, transferLeg: leg },
-    holdingCids: [`held by ${id}`],
+    holdingCids: lockedIds,
   };
 }
 

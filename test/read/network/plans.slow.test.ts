@@ -102,6 +102,7 @@ it.each([
   ['mining_rounds', rounds],
   ['reward_rounds', 0],
   ['featured_apps', 0],
+  ['featured_app_locks', 0],
   ['traffic_purchases', rounds],
   ['traffic_members', 1],
   ['reward_coupons', rounds],
