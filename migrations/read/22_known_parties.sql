@@ -53,3 +53,25 @@ end
 $$;
 comment on function :explore.known_party(text) is
   'The party itself if any stored row names it, and null for null; otherwise SQLSTATE 42704 with similar parties.';
+
+create or replace function :explore.party(name text) returns text
+  language plpgsql stable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  found text[];
+begin
+  if name is null or :explore.is_known_party(name) then
+    return name;
+  end if;
+  found := array(select n.party from :explore.party_names() n (party) where starts_with(n.party, name || '::') order by 1 limit 4);
+  if cardinality(found) > 1 then
+    raise exception 'Ambiguous party: % is the hint of %', name,
+                    array_to_string(found[:3], ', ') || case when cardinality(found) > 3 then ' and others' else '' end
+      using errcode = 'ambiguous_parameter', hint = 'Write the complete party id.';
+  end if;
+  return coalesce(found[1], :explore.known_party(name));
+end
+$$;
+comment on function :explore.party(text) is
+  'Complete id of the party with this id or hint, where the hint is the part in front of ::. A hint of several parties is rejected with SQLSTATE 42P08, an unknown name with SQLSTATE 42704 and similar parties. Null for null.';
