@@ -11,6 +11,11 @@ create or replace function :explore.texts(list jsonb) returns text[]
   return case jsonb_typeof(list) when 'array' then array(select jsonb_array_elements_text(list)) end;
 comment on function :explore.texts(jsonb) is 'JSON list of texts as an array; null if the value is not a list.';
 
+create or replace function :explore.json_list(value jsonb) returns jsonb
+  language sql immutable parallel safe
+  return case jsonb_typeof(value) when 'array' then value else '[]' end;
+comment on function :explore.json_list(jsonb) is 'The value if it is a JSON list, otherwise the empty list.';
+
 create or replace function :explore.optional(value jsonb) returns jsonb
   language sql immutable parallel safe
   return nullif(value, 'null'::jsonb);

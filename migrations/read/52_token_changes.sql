@@ -82,12 +82,124 @@ create or replace view :explore.token_legs as
 comment on view :explore.token_legs is
   'Movements according to the token standard: from the events of the instrument''s own admin (version 2), otherwise from completed transfers and executed allocations (version 1). Movements without an event or choice are only in token_transfers.';
 
-create or replace function :explore.token_change_kind(events bigint, cause text, legs bigint, leg_kind text, moved numeric,
+create or replace function :explore.token_leg_kind(kind text, is_received boolean, is_sent boolean) returns text
+  language sql immutable parallel safe
+  return case when kind <> 'transfer' then kind when is_received and is_sent then null
+              when is_received then 'received' else 'sent' end;
+comment on function :explore.token_leg_kind(text, boolean, boolean) is
+  'Kind of a leg for one of its accounts: received or sent for a transfer; null for a transfer from an account to itself.';
+
+-- A change without a leg has its kind from the choices of its update, and from the holdings of other accounts in it. Without a
+-- proof, tokens that left an account count as sent, because their receiver may not be visible. Proofs that tokens were burnt or
+-- minted are: the kind of the transaction that the choice of the registry returns; or that the first event of the update contains
+-- all holdings of the account, so that the ledger shows all that it caused. Neither counts if another account of the same
+-- instrument received or lost tokens. The holdings of other accounts are found by the primary key of exercises. In PL/pgSQL, so
+-- that nothing is read for a change with a leg.
+create or replace function :explore.token_change_cause(at_offset bigint, account_owner text, account_provider text, account_key text,
+                                                       admin text, instrument text, moved_amount numeric, leg_kind text)
+  returns table (kind text, other_owners text[])
+  language plpgsql stable parallel safe rows 1
+  set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+  holding_templates integer[];
+  seen record;
+  is_lossy boolean := moved_amount < 0;
+begin
+  if moved_amount = 0 or coalesce(leg_kind, 'burn') not in ('burn', 'mint')
+     or not exists (select from :storage.exercises x where x."offset" = at_offset) then
+    return;
+  end if;
+  select n.kind into kind
+    from (
+      select case when h.choice in ('AmuletRules_BuyMemberTraffic', 'TransferFactory_Transfer') then 'traffic'
+                  when h.choice = 'AmuletRules_Transfer' then 'reward' else 'fee' end as kind, x.node_id,
+             x.argument::jsonb as argument, h.choice, w.acting_parties
+        from :storage.exercises x
+        join :storage.choices h on h.choice_pk = x.choice_pk
+        join :storage.templates t on t.template_pk = h.template_pk
+        left join :storage.packages p on p.package_id = t.package_id
+        left join :storage.event_parties w on w.parties_pk = x.parties_pk
+       where x."offset" = at_offset and instrument = 'Amulet'
+         and h.choice in ('AmuletRules_BuyMemberTraffic', 'TransferFactory_Transfer', 'AmuletRules_Transfer',
+                          'AmuletRules_CreateTransferPreapproval', 'AmuletRules_CreateExternalPartySetupProposal',
+                          'TransferPreapproval_Renew')
+         and coalesce(t.package_name, p.package_name) = 'splice-amulet') n
+   where coalesce(n.argument ->> 'expectedDso', n.argument ->> 'expectedAdmin', admin) = admin
+     and case n.choice
+           when 'AmuletRules_BuyMemberTraffic' then is_lossy and n.argument ->> 'provider' = account_owner
+           when 'TransferFactory_Transfer' then
+             is_lossy and coalesce(n.argument #>> '{transfer,sender,owner}', n.argument #>> '{transfer,sender}') = account_owner
+             and coalesce(n.argument #>> '{transfer,receiver,owner}', n.argument #>> '{transfer,receiver}')
+                   like 'cip-%\_traffic-purchase::1220%'
+           when 'AmuletRules_Transfer' then
+             not is_lossy and n.argument #>> '{transfer,sender}' = account_owner
+             and exists (select from jsonb_array_elements(:explore.json_list(n.argument #> '{transfer,inputs}')) i (input)
+                          where i.input ->> 'tag' not in ('InputAmulet', 'ExtTransferInput'))
+             and not exists (select from jsonb_array_elements(:explore.json_list(n.argument #> '{transfer,outputs}')) o (output)
+                              where o.output ->> 'receiver' <> account_owner)
+           else is_lossy and account_owner = any (n.acting_parties || array[n.argument ->> 'provider', n.argument ->> 'validator'])
+         end
+   order by n.node_id limit 1;
+  if kind is not null or leg_kind is not null then
+    return next;
+    return;
+  end if;
+  holding_templates := :explore.token_templates('Holding', 'Holding');
+  select min(a.first_node) filter (where a.is_own) as first_node, max(a.last_node) filter (where a.is_own) as last_node,
+         bool_or(a.is_unread) as is_unread,
+         array_agg(distinct a.owner collate "C") filter (where not a.is_own and a.moved * sign(moved_amount) < 0) as other_side,
+         count(*) filter (where not a.is_own and a.moved * sign(moved_amount) > 0) as others_on_own_side
+    into seen
+    from (
+      select e.owner, e.amount is null as is_unread,
+             (e.owner, e.account_id) is not distinct from (account_owner, account_key)
+               and e.provider is not distinct from account_provider as is_own,
+             sum(e.amount) as moved, min(e.node_id) as first_node, max(e.node_id) as last_node
+        from (
+          select c.node_id, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.amount
+            from :storage.contracts c
+            left join lateral :explore.token_holding(c."offset", c.node_id) h on true
+           where c."offset" = at_offset and c.origin = 'c' and c.template_pk = any (holding_templates)
+          union all
+          select x.node_id, h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, - h.amount
+            from :storage.exercises x
+            left join lateral (
+                   select s.activated_offset, s.node_id from :storage.contract_states s
+                    where s.contract_id = :storage.id_text(x.contract_id) and s.activated_offset <= at_offset
+                    order by s.activated_offset desc limit 1) l on true
+            left join lateral :explore.token_holding(l.activated_offset, l.node_id) h on true
+           where x."offset" = at_offset and x.consuming and x.template_pk = any (holding_templates)) e
+       where e.amount is null or e.instrument_admin = admin and e.instrument_id = instrument
+       group by e.owner, e.provider, e.account_id, e.amount is null) a;
+  if seen.other_side is not null then
+    if not seen.is_unread and seen.others_on_own_side = 0 then
+      other_owners := seen.other_side;
+    end if;
+  elsif not seen.is_unread
+        and exists (
+          select from :storage.exercises x
+           where x."offset" = at_offset and x.node_id <= seen.first_node and x.last_descendant_node_id >= seen.last_node
+             and (x.result::jsonb #>> '{meta,values,splice.lfdecentralizedtrust.org/tx-kind}'
+                    = any (case when is_lossy then '{burn,expire-dust}' else '{mint}' end::text[])
+                  or x.node_id = 0
+                  or x.node_id = 1 and exists (select from :storage.contracts c where c."offset" = at_offset and c.node_id = 0))) then
+    kind := case when is_lossy then 'burn' else 'mint' end;
+  end if;
+  return next;
+end
+$$;
+comment on function :explore.token_change_cause(bigint, text, text, text, text, text, numeric, text) is
+  'Kind of a change of an account, if choices of the network or the holdings of the update determine it: traffic, reward, fee, burn or mint; otherwise null. other_owners are the owners of the other side of a change without a leg, if there is only one side that lost or only one that received. No row if legs determine the kind, or if the update has no visible choice.';
+
+create or replace function :explore.token_change_kind(events bigint, cause text, found_kind text, leg_kind text, moved numeric,
                                                       locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint)
   returns text
   language sql immutable parallel safe
   return case when events = 0 then cause
-              when legs > 0 then leg_kind
+              when found_kind is not null then found_kind
+              when leg_kind is not null then leg_kind
               when moved > 0 then 'received'
               when moved < 0 then 'sent'
               when locked_in > locked_out then 'lock'
@@ -95,8 +207,8 @@ create or replace function :explore.token_change_kind(events bigint, cause text,
               when holdings_in < holdings_out then 'merge'
               when holdings_in > holdings_out then 'split'
               else 'change' end;
-comment on function :explore.token_change_kind(bigint, text, bigint, text, numeric, numeric, numeric, bigint, bigint) is
-  'Kind of a change of an account: from the legs of transfers if there are any, otherwise from the sums of the holdings.';
+comment on function :explore.token_change_kind(bigint, text, text, text, numeric, numeric, numeric, bigint, bigint) is
+  'Kind of a change of an account: from token_change_cause, otherwise from the legs of transfers, otherwise from the sums of the holdings.';
 
 -- Legs and events are looked up for each change, so that few changes do not read the legs of all history.
 create or replace function :explore.token_changes_by(party text)
@@ -108,9 +220,9 @@ create or replace function :explore.token_changes_by(party text)
 begin atomic
   select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
          g.instrument_id,
-         :explore.token_change_kind(g.events, g.cause, w.legs, w.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
+         :explore.token_change_kind(g.events, g.cause, f.kind, w.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
          g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
-         w.other_owners, coalesce(w.reason, n.reason), coalesce(w.basis, case when n.events > 0 then 'event' else 'holdings' end),
+         coalesce(w.other_owners, f.other_owners), coalesce(w.reason, n.reason), coalesce(w.basis, case when n.events > 0 then 'event' else 'holdings' end),
          g.moved, coalesce(w.explained, 0), g.unreadable_holdings
     from (
       select q.*, sum(q.unreadable) over (partition by q."offset")::bigint as unreadable_holdings
@@ -134,10 +246,11 @@ begin atomic
     left join lateral (
            select count(*) as legs,
                   sum(case when l.is_received then l.amount else 0 end - case when l.is_sent then l.amount else 0 end) as explained,
-                  case count(distinct l.kind) when 1 then max(l.kind) else 'several' end as kind,
+                  case when count(distinct l.own_kind) > 1 then 'several' else max(l.own_kind) end as kind,
                   array_agg(distinct l.other_owner collate "C") filter (where l.other_owner is not null) as other_owners,
                   string_agg(distinct l.reason collate "C", '; ') as reason, max(l.basis) as basis
              from (
+               select l.*, :explore.token_leg_kind(l.kind, l.is_received, l.is_sent) as own_kind from (
                select s.amount, s.kind, s.reason, s.basis,
                       (s.receiver, s.receiver_account_id) is not distinct from (g.owner, g.account_id)
                         and s.receiver_provider is not distinct from g.provider as is_received,
@@ -146,7 +259,7 @@ begin atomic
                       case when s.sender is not distinct from g.owner then s.receiver else s.sender end as other_owner
                  from (select * from :explore.token_legs /*workers offset 0 workers*/) s
                 where s."offset" = g."offset" and s.instrument_admin = g.instrument_admin
-                  and s.instrument_id = g.instrument_id) l
+                  and s.instrument_id = g.instrument_id) l) l
             where l.is_received or l.is_sent) w on g.events > 0
     left join lateral (
            select count(*) as events, string_agg(distinct e.reason collate "C", '; ') as reason
@@ -154,6 +267,9 @@ begin atomic
             where e."offset" = g."offset" and e.is_by_admin and e.instrument_admin = g.instrument_admin
               and e.owner is not distinct from g.owner and e.account_id = g.account_id
               and e.provider is not distinct from g.provider) n on g.events > 0
+    left join lateral :explore.token_change_cause(g."offset", g.owner, g.provider, g.account_id, g.instrument_admin, g.instrument_id,
+                                                  case when g.events > 0 then g.moved else 0 end,
+                                                  case when w.legs > 0 then coalesce(w.kind, 'own') end) f on true
    where g.is_read;
 end;
 comment on function :explore.token_changes_by(text) is
@@ -212,9 +328,9 @@ create or replace function :explore.token_changes_between(after_offset bigint, t
 begin atomic
   select g."offset", id_text(u.update_id), u.effective_at, u.record_time, g.owner, g.provider, g.account_id, g.instrument_admin,
          g.instrument_id,
-         :explore.token_change_kind(g.events, g.cause, l.legs, l.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
+         :explore.token_change_kind(g.events, g.cause, f.kind, l.kind, g.moved, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out),
          g.amount_in, g.amount_out, g.amount_in - g.amount_out, g.locked_in, g.locked_out, g.holdings_in, g.holdings_out,
-         l.other_owners, case when g.events > 0 then coalesce(l.reason, g.logged_reason) end,
+         coalesce(l.other_owners, f.other_owners), case when g.events > 0 then coalesce(l.reason, g.logged_reason) end,
          coalesce(l.basis, case when g.events > 0 and g.logged > 0 then 'event' else 'holdings' end),
          g.moved, coalesce(l.explained, 0), g.unreadable_holdings
     from (
@@ -235,7 +351,7 @@ begin atomic
                  count(*) filter (where x.cause in ('created', 'archived')) as events,
                  max(x.cause) filter (where x.cause not in ('created', 'archived')) as cause,
                  count(*) filter (where x.source = 'leg') as legs, sum(x.amount) filter (where x.source = 'leg') as explained,
-                 case count(distinct x.kind) when 1 then max(x.kind) else 'several' end as kind,
+                 case when count(distinct x.kind) > 1 then 'several' else max(x.kind) end as kind,
                  array_agg(distinct x.other_owner collate "C") filter (where x.other_owner is not null) as other_owners,
                  string_agg(distinct x.reason collate "C", '; ') filter (where x.source = 'leg') as reason, max(x.basis) as basis,
                  count(*) filter (where x.source = 'event') as own_logged,
@@ -250,7 +366,7 @@ begin atomic
               union all
               select 'leg', l."offset", l.instrument_admin, l.instrument_id, y.owner, y.provider, y.account_id,
                      case when y.is_received then l.amount else 0 end - case when y.is_sent then l.amount else 0 end,
-                     null, null, l.kind, y.other_owner, l.reason, l.basis
+                     null, null, :explore.token_leg_kind(l.kind, y.is_received, y.is_sent), y.other_owner, l.reason, l.basis
                 from :explore.token_legs_between(after_offset, to_offset) l
                -- A leg from an account to itself is one leg of this account.
                cross join lateral (
@@ -280,6 +396,9 @@ begin atomic
     left join (select * from updates
                where (after_offset is null or "offset" > after_offset) and (to_offset is null or "offset" <= to_offset)) u
            on u."offset" = g."offset"
+    left join lateral :explore.token_change_cause(g."offset", g.owner, g.provider, g.account_id, g.instrument_admin, g.instrument_id,
+                                                  case when g.events > 0 then g.moved else 0 end,
+                                                  case when l.legs > 0 then coalesce(l.kind, 'own') end) f on true
    where g.is_changed;
 end;
 comment on function :explore.token_changes_between(bigint, bigint) is
@@ -319,3 +438,6 @@ end;
 comment on function :explore.token_changes_in(bigint, bigint) is
   'Rows of token_changes after one offset and up to and including another. A null offset is no limit.';
 
+
+-- Schemas of earlier versions have a function of this name with other parameters.
+drop function if exists :explore.token_change_kind(bigint, text, bigint, text, numeric, numeric, numeric, bigint, bigint);

@@ -384,7 +384,7 @@ begin
         ('featured_app_locks.required', 'Amount of Amulet that CIP-0116 requires of a featured app that issues no asset.'),
         ('featured_app_locks.vesting', 'Amulet in vesting locks for the app, which does not count.'),
         ('templates.kind', 'template or interface.'),
-        ('token_changes.kind', 'transfer, mint, burn or several, as events and choices report; received or sent if they report nothing; lock, unlock, merge, split or change if no amount moved; seeded, retained, assigned, unassigned, ended or unhosted for holdings that only became visible or invisible.'),
+        ('token_changes.kind', 'received or sent; mint or burn; reward, traffic or fee, if a choice of the network determines it; several, if a change has legs of several kinds; lock, unlock, merge, split or change if no amount moved; seeded, retained, assigned, unassigned, ended or unhosted for holdings that only became visible or invisible. Tokens that left are sent unless a burn is proven: see token_change_cause.'),
         ('token_events.amount', 'Amount of the leg, exact.'),
         ('token_holding_events.amount', 'Amount of the holding, exact; negative if it disappears.'),
         ('token_holdings_unreadable.reason', 'no view (none is stored), failed or redacted.'),

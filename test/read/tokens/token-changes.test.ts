@@ -102,8 +102,8 @@ describe('token movement', () => {
     );
     expect(await movements(at)).toEqual([['transfer', 'event', 'Alice', 'Bob', 4, 'rent']]);
     expect(await changes(at)).toEqual([
-      ['Alice', 'transfer', -4, ['Bob']],
-      ['Bob', 'transfer', 4, ['Alice']],
+      ['Alice', 'sent', -4, ['Bob']],
+      ['Bob', 'received', 4, ['Alice']],
     ]);
     const steps = await database.query(
       `select standard, amount::float from explore.token_transfer_steps where "offset" = $1`,
@@ -181,8 +181,8 @@ describe('token movement', () => {
       ['transfer', 'choice', 'Alice', 'Bob', 4, null],
     ]);
     expect(await changes(at)).toEqual([
-      ['Alice', 'transfer', -4.25, ['Bob']],
-      ['Bob', 'transfer', 4, ['Alice']],
+      ['Alice', 'sent', -4.25, ['Bob']],
+      ['Bob', 'received', 4, ['Alice']],
     ]);
   });
 
@@ -199,8 +199,8 @@ describe('token movement', () => {
     );
     expect(await movements(pairedOffset)).toEqual([['transfer', 'holdings', 'Alice', 'Carol', 2, null]]);
     expect(await changes(pairedOffset)).toEqual([
-      ['Alice', 'sent', -2, []],
-      ['Carol', 'received', 2, []],
+      ['Alice', 'sent', -2, ['Carol']],
+      ['Carol', 'received', 2, ['Alice']],
     ]);
     const multiHoldingOffset = await update(
       gone('00x4', 0),
@@ -304,7 +304,7 @@ describe('offboarded party', () => {
         `select kind, net::float from explore.token_changes where "offset" in (2, 4) order by 2`,
       ),
     ).toEqual([
-      { kind: 'sent', net: -5 },
+      { kind: 'burn', net: -5 },
       { kind: 'unhosted', net: -2 },
     ]);
   });
