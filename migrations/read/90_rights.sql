@@ -33,11 +33,13 @@ grant execute on function
   to public;
 grant execute on function
   :explore.active(text),
+  :explore.account_statement(text, bigint, bigint),
   :explore.active_at(bigint, text),
   :explore.active_at(interval, text),
   :explore.active_at(text, text),
   :explore.active_at(timestamp with time zone, text),
   :explore.active_by_key(text, text),
+  :explore.amulet_prices(text, bigint[]),
   :explore.amulet_transfers_between(bigint, bigint),
   :explore.changed_fields(jsonb, jsonb),
   :explore.contract_lifetimes_between(bigint, bigint),

@@ -80,8 +80,9 @@ describe('account-statement', () => {
       ['1', 'received', '10.5', '10.5'],
       ['2', 'sent', '-3.25', '7.25'],
       ['3', 'received', '0.0000000001', '7.2500000001'],
+      ['3', 'closing', '0', '7.2500000001'],
     ]);
-    const head = [printedStatement.participant, alice, null, null, 0, 3];
+    const head = ['account-statement', 2, printedStatement.participant, alice, null, null, 0, 3];
     const lines = [head, ...printedStatement.rows].map((line) => `${JSON.stringify(line)}\n`).join('');
     expect(printedStatement.sha256).toBe(createHash('sha256').update(lines).digest('hex'));
   });
@@ -91,6 +92,7 @@ describe('account-statement', () => {
     expect(laterStatement.rows.map((row) => [row[0], row[7], row[11]])).toEqual([
       ['1', 'opening', '10.5'],
       ['2', 'sent', '7.25'],
+      ['2', 'closing', '7.25'],
     ]);
     expect((await statement('--to', '2100-01-01T00:00:00Z')).to.offset).toBe(3);
     expect((await statement('--instrument', 'Nothing')).rows).toEqual([]);
@@ -105,6 +107,10 @@ describe('account-statement', () => {
     const { stdout: table } = await run('account-statement', '--party', alice, '--table');
     expect(table).toMatch(/^party\s+Alice::1220aa\n/);
     expect(table).toMatch(/\n\s*3 .*0\.0000000001\s+7\.2500000001/);
+    expect(table).toMatch(/\n\s*2 .* sent\s+Bob::1220bb\s+-3\.25\s+7\.25\s+0\s+7\.25\s+10\.5\n/);
+    expect(table).toMatch(
+      /\nAmulet\s+dso::1220\s+opening\s+0\n\s+received\s+2\s+10\.5000000001 .*\n\s+sent\s+1\s+-3\.25 .*\n\s+closing\s+7\.2500000001\n/,
+    );
   });
 
   it.each([
@@ -166,7 +172,10 @@ describe('account-statement --party', () => {
   it('ignores an instrument with the same id from another admin if --admin is set', async () => {
     const args = ['--party', carol, '--instrument', 'Amulet', '--admin', 'dso::1220'];
     const { rows } = JSON.parse((await runProgram('account-statement', ...args, '--json')).stdout) as PrintedStatement;
-    expect(rows.map((row) => [row[5], row[11]])).toEqual([['dso::1220', '1']]);
+    expect(rows.map((row) => [row[5], row[7], row[11]])).toEqual([
+      ['dso::1220', 'received', '1'],
+      ['dso::1220', 'closing', '1'],
+    ]);
     expect((await runProgram('account-statement', '--party', carol, '--table')).stdout).toContain('Mallory::1220');
   });
 
@@ -206,13 +215,38 @@ describe('account-statement --party', () => {
 });
 
 describe('verify --account-statement', () => {
+  it('accepts a statement of version 1, except with other amounts', async () => {
+    const { from, to, participant, rows } = await statement('--to', '3');
+    const oldRows = rows
+      .filter((row) => row[7] !== 'closing')
+      .map((row) => row.slice(0, 17).map((value, index) => (index === 7 ? 'transfer' : index === 13 ? null : value)));
+    const writeStatement = async (name: string, statementRows: typeof rows): Promise<string> => {
+      const lines = [[participant, alice, null, null, from.offset, to.offset], ...statementRows];
+      const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+      const sha256 = createHash('sha256').update(text).digest('hex');
+      const file = join(folder, name);
+      const head = { participant, party: alice, instrument: null, admin: null, from, to, notes: [] };
+      await writeFile(file, JSON.stringify({ ...head, rows: statementRows, sha256 }));
+      return file;
+    };
+    expect(await run('verify', '--account-statement', await writeStatement('old.json', oldRows))).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^equal: 3 rows.*of an earlier version/) as string,
+    });
+    const otherRows = oldRows.map((row) => row.map((value, index) => (index === 11 ? '9' : value)));
+    expect(await run('verify', '--account-statement', await writeStatement('other.json', otherRows))).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/different from row 1/) as string,
+    });
+  });
+
   it('accepts an unchanged statement and reports an edited file or changed table rows', async () => {
     const file = join(folder, 'alice.json');
     const { stdout } = await run('account-statement', '--party', alice, '--to', '3', '--json');
     await writeFile(file, stdout);
     expect(await run('verify', '--account-statement', file)).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^equal: 3 rows/) as string,
+      stdout: expect.stringMatching(/^equal: 4 rows/) as string,
     });
 
     await writeFile(file, stdout.replace('"-3.25"', '"-0.25"'));

@@ -9,10 +9,11 @@ import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine, escapeFormula } from '../../model/push/csv.ts';
 import { formatFlags, formatOf, type Format } from '../command-line/format.ts';
 import { historyBound, type HistoryBound } from '../command-line/history-bound.ts';
-import { createOutput, joinRows, type Output, type RowFormat } from '../command-line/output.ts';
+import { createOutput, joinRows, type Output } from '../command-line/output.ts';
 import type { Args } from '../command-line/parse.ts';
 import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';
+import { StatementTable, totalLines } from './statement-table.ts';
 
 const usage =
   '--party P [--instrument I] [--admin A] [--from OFFSET|TIME] [--to OFFSET|TIME] [--json | --csv | --table]';
@@ -22,10 +23,11 @@ export const accountStatementCommand: Command = {
   usage,
   summary: 'print token balances of a party and each change, with a hash',
   does: [
-    'Starts with the balances at --from and ends with the balances at --to; default: the limits of the known history. Notes',
-    'list what the rows do not contain. --csv prints the stamp (participant, offsets, times, SHA-256) to standard error',
-    'and writes an apostrophe before text that looks like a formula. `verify --account-statement FILE` compares the output of',
-    '--json with the tables.',
+    'Starts with the balances at --from and ends with the balances at --to; default: the limits of the known history. The',
+    'table shortens parties, and shows US dollars with two decimal places; --json and --csv have complete values. Notes list',
+    'what the rows do not contain. --csv prints the stamp (participant, offsets, times, SHA-256) to standard error and writes',
+    'an apostrophe before text that looks like a formula. `verify --account-statement FILE` compares the output of --json',
+    'with the tables.',
   ],
   operands: [],
   flags: [
@@ -99,13 +101,14 @@ async function printStatement(
     stderr.write(`${[...headerLines(statement), hash()].join('\n')}\n`);
     return;
   }
+  const table = new StatementTable(statement.columns);
   await output.text([...headerLines(statement), '', ''].join('\n'));
-  await output.rows(tablePages(statement), tableFormat);
-  return output.text(`\n${hash()}\n`);
+  await output.rows(statement.pages, table.format);
+  await output.text(['', ...totalLines(statement.totals(), table), '', hash(), ''].join('\n'));
 }
 
 /** Prints one object, with each row on its own line. */
-async function json({ pages, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
+async function json({ pages, totals, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
   await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   let separator = '';
   const lineOf = (row: AccountStatementRow): string => {
@@ -116,7 +119,7 @@ async function json({ pages, sha256, ...head }: AccountStatement, output: Output
   for await (const rows of pages) {
     for (const chunk of joinRows(rows, lineOf)) await output.text(chunk);
   }
-  await output.text(`],"sha256":"${sha256()}"}`);
+  await output.text(`],"totals":${JSON.stringify(totals())},"sha256":"${sha256()}"}`);
 }
 
 /** Prints CSV for spreadsheets. Amounts are numbers, and no text is a formula. */
@@ -129,11 +132,17 @@ async function csv({ columns, pages }: AccountStatement, output: Output): Promis
   }
 }
 
-/** Selects from each row the columns that the table has. */
-async function* tablePages({ columns, pages }: AccountStatement): AsyncGenerator<readonly AccountStatementRow[]> {
-  const columnIndexes = tableColumns.map((name) => columns.indexOf(name));
-  for await (const rows of pages) yield rows.map((row) => columnIndexes.map((index) => row[index] ?? null));
-}
+const isNumber: ReadonlySet<string> = new Set([
+  'offset',
+  'amount_in',
+  'amount_out',
+  'net',
+  'balance',
+  'locked',
+  'unreadable_holdings',
+  'amulet_price',
+  'usd',
+]);
 
 function headerLines({ participant, party, instrument, admin, from, to, notes }: AccountStatement): readonly string[] {
   const formatBound = ({ offset, recordTime }: AccountStatement['from']): string =>
@@ -148,32 +157,3 @@ function headerLines({ participant, party, instrument, admin, from, to, notes }:
     ...notes.map((note) => ['note', note]),
   ]);
 }
-
-const tableColumns = [
-  'offset',
-  'record_time',
-  'instrument_id',
-  'instrument_admin',
-  'account_id',
-  'provider',
-  'kind',
-  'net',
-  'balance',
-  'locked',
-  'reason',
-] as const;
-const isNumber: ReadonlySet<string> = new Set([
-  'offset',
-  'amount_in',
-  'amount_out',
-  'net',
-  'balance',
-  'locked',
-  'unreadable_holdings',
-]);
-
-const tableFormat: RowFormat<AccountStatementRow> = {
-  columns: tableColumns.map((title) => (isNumber.has(title) ? { title, right: true } : { title })),
-  lines: (row) => [row.map((value) => value ?? '')],
-  json: (row) => JSON.stringify(row),
-};

@@ -29,14 +29,16 @@ export async function readStatementIn(
     rows.push(...page);
     if (rows.length > maxRows || characters > maxCharacters) throw tooLongError();
   }
-  const { participant, notes, columns } = statement;
+  const { version, participant, notes, columns } = statement;
   const fields = {
+    version,
     participant,
     from: statement.from,
     to: statement.to,
     notes,
     columns,
     rows,
+    totals: statement.totals(),
     sha256: statement.sha256(),
   };
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, JSON.stringify(value)]));

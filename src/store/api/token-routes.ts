@@ -187,16 +187,18 @@ const accountStatement: ObjectRoute = {
   path: '/api/account-statement',
   summary: 'Account statement of a party',
   description:
-    'Holdings at the beginning, every change, and the balance after it, with the hash that the command account-statement prints.',
+    'Opening balances, every change with the balance after it, closing balances, and totals, with the hash that the command account-statement prints. Values of Amulet are in US dollars.',
   answers: 'object',
   columns: {},
   fields: {
+    version: 'Version of the rows and the hash.',
     participant: 'Id of the participant, or null.',
     from: 'Offset after which the statement begins, and its record time.',
     to: 'Last offset of the statement, and its record time.',
     notes: 'Sentences about facts that the rows do not contain.',
     columns: 'Names of the columns.',
     rows: 'Rows as lists of texts, in the order of the columns.',
+    totals: 'Opening and closing balance of each account and instrument, and the sums of its changes by kind.',
     sha256: 'Hash of the statement.',
   },
   parameters: [

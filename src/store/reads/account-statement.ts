@@ -8,6 +8,7 @@ import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { refuseUnknownParty } from './known-parties.ts';
 import { inSnapshot } from './snapshot-read.ts';
+import { StatementTotals, type AccountTotal } from './statement-totals.ts';
 
 /** An offset, or a time with a time zone. */
 export type AccountStatementBound = { readonly offset: number } | { readonly time: string };
@@ -41,7 +42,13 @@ export const statementColumns = [
   'reason',
   'basis',
   'unreadable_holdings',
+  'amulet_price',
+  'price_source',
+  'usd',
 ] as const;
+
+/** Version of the rows and the hash. Statements of version 1 have no field `version`. */
+export const statementVersion = 2;
 
 /** Values as texts, in the order of {@link statementColumns}. Amounts have no trailing zeros; times are in UTC. */
 export type AccountStatementRow = readonly (string | null)[];
@@ -68,11 +75,14 @@ export interface AccountStatementHead {
 }
 
 export interface AccountStatement extends AccountStatementHead {
+  readonly version: typeof statementVersion;
   /** Facts that the rows do not contain, as sentences; empty if there are none. */
   readonly notes: readonly string[];
   readonly columns: readonly string[];
   /** Pages of rows. Iterate once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AccountStatementRow[]>;
+  /** Totals by account, instrument and kind. Call it after all pages were read. */
+  readonly totals: () => readonly AccountTotal[];
   /** Hash in hex, see {@link AccountStatementHash}. Call it after all pages were read. */
   readonly sha256: () => string;
 }
@@ -121,21 +131,28 @@ export async function statementIn(
       select j."offset"::text, ${formatTime('j.record_time')}, j.update_id, j.provider, j.account_id,
              j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
              trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
-             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text
-        from ${explore}.token_journal($1, $2, $3) j
+             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text,
+             trim_scale(j.amulet_price)::text, j.price_source, trim_scale(j.usd)::text
+        from ${explore}.account_statement($1, $2, $3) j
        where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
-       order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
+       order by j."offset", j.kind = 'closing', j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
                 j.account_id collate "C"`,
     [party, beginOffset, endOffset, instrument, admin],
   );
-  const hash = new AccountStatementHash(head);
+  const hash = new AccountStatementHash(head, statementVersion);
+  const totals = new StatementTotals();
   const first = await nextPage(client);
   const instrumentNotes = first.length === 0 ? await notesOfInstrument(client, explore, request) : [];
   return {
+    version: statementVersion,
     ...head,
     notes: [...notes, ...(await notesOfEnd(client, request.to, toBound)), ...instrumentNotes],
     columns: statementColumns,
-    pages: pagesOf(client, hash, first),
+    pages: pagesOf(client, first, (row) => {
+      hash.add(row);
+      totals.add((column) => row[columnIndexes.get(column) ?? -1] ?? null);
+    }),
+    totals: () => totals.list(),
     sha256: () => hash.digest(),
   };
 }
@@ -145,13 +162,15 @@ async function nextPage(client: ClientBase): Promise<readonly AccountStatementRo
   return (await client.query<(string | null)[]>(fetch)).rows;
 }
 
+const columnIndexes: ReadonlyMap<string, number> = new Map(statementColumns.map((name, index) => [name, index]));
+
 async function* pagesOf(
   client: ClientBase,
-  hash: AccountStatementHash,
   first: readonly AccountStatementRow[],
+  add: (row: AccountStatementRow) => void,
 ): AsyncGenerator<readonly AccountStatementRow[]> {
   for (let rows = first; rows.length > 0; rows = await nextPage(client)) {
-    for (const row of rows) hash.add(row);
+    for (const row of rows) add(row);
     yield rows;
     if (rows.length < pageRows) return;
   }
@@ -233,15 +252,17 @@ async function statementBoundAt(client: ClientBase, explore: string, offset: num
 }
 
 /**
- * SHA-256 of JSON lines, each followed by a line feed. The first line is an array of participant, party, instrument,
- * admin, and the offsets of both bounds; then each row is an array. The record times of the bounds are not included. If
+ * SHA-256 of JSON lines, each followed by a line feed. The first line is an array of `account-statement`, the version,
+ * participant, party, instrument, admin, and the offsets of both bounds; then each row is an array. The line of version
+ * 1 begins with the participant. The record times of the bounds are not included. If
  * history begins later because of a seed or pruning, these times are unknown although the rows are the same.
  */
 export class AccountStatementHash {
   readonly #hash: Hash = createHash('sha256');
 
-  constructor({ participant, party, instrument, admin, from, to }: AccountStatementHead) {
-    this.#line([participant, party, instrument, admin, from.offset, to.offset]);
+  constructor({ participant, party, instrument, admin, from, to }: AccountStatementHead, version: number) {
+    const head = [participant, party, instrument, admin, from.offset, to.offset];
+    this.#line(version === 1 ? head : ['account-statement', version, ...head]);
   }
 
   add(row: AccountStatementRow): void {
