@@ -33,6 +33,8 @@ export interface PollIntervals {
   readonly metricsMs: number;
   /** For expired tokens: ends their sessions, and finds when the next token expires. */
   readonly expiredTokensMs: number;
+  /** For metrics of how long traffic lasts. */
+  readonly trafficMs: number;
 }
 
 export const defaultPace: PollIntervals = {
@@ -50,4 +52,5 @@ export const defaultPace: PollIntervals = {
   nodeRightsMs: 60_000,
   metricsMs: 1_000,
   expiredTokensMs: 60_000,
+  trafficMs: 300_000,
 };

@@ -28,6 +28,8 @@ export const jobConnections = {
   history: { stream: 1, staging: 0 },
   /** Pruning for INDEXER_RETENTION. */
   retention: { stream: 1, staging: 0 },
+  /** Reading how long traffic lasts. */
+  traffic: { stream: 1, staging: 0 },
 } as const;
 
 export interface ConnectionNeeds {

@@ -10,7 +10,7 @@ import type { TransportOptions } from '../ledger/transport/transport.ts';
 import type { noticeReport } from '../observe/log/notice-report.ts';
 import { openTracer } from '../observe/tracing/tracing.ts';
 import type { Observers } from '../pipeline/ports/observer.ts';
-import type { PipelineLimits, PipelineParts, Retention } from '../pipeline/ports/parts.ts';
+import type { PipelineLimits, PipelineParts, Retention, Traffic } from '../pipeline/ports/parts.ts';
 import type { OpenStream } from '../pipeline/ports/source.ts';
 import { openDatabase, type Database } from '../store/connection/database.ts';
 import { stagingSchema } from '../store/history/staging.ts';
@@ -22,6 +22,7 @@ import {
   postgresExtensionStorage,
 } from '../store/postgres-sink.ts';
 import { dropStep, ProjectionJob } from '../store/projections/projection-job.ts';
+import { readTrafficRunway } from '../store/reads/traffic-runway.ts';
 import { pruneInBackground } from '../store/retention/prune.ts';
 import { jobConnections, projectionConnections } from './connections.ts';
 
@@ -33,6 +34,8 @@ const requestTimeoutMs = 20_000;
  * Milliseconds.
  */
 const longStatementMs = 60 * 60_000;
+/** The runway of traffic is read from sums. A database that needs longer has more important work; milliseconds. */
+const trafficStatementMs = 10_000;
 
 /** Options for the connections to the participant and the database. */
 export interface PartsOptions {
@@ -86,6 +89,7 @@ export function pipelineParts(options: PartsOptions, dependencies: PipelineDepen
       ),
     retention: retention(options),
     projections: projections(options, database),
+    traffic: traffic(options, pace),
     start: indexer.start,
     stopAt: indexer.stopAt,
     observers,
@@ -180,6 +184,26 @@ function projections(options: PartsOptions, streamDatabase: Database): PipelineP
     const database = openJobDatabase(options, 'projections', projectionConnections, { statementTimeoutMs });
     const job = new ProjectionJob(database, kinds);
     return { step: () => job.step(), close: () => database.close(0) };
+  };
+}
+
+/** Opens a connection for each read, so that no other part waits for it. Undefined for a bounded run. */
+function traffic(options: PartsOptions, { trafficMs: everyMs }: PollIntervals): Traffic | undefined {
+  if (options.config.indexer.stopAt !== undefined) return undefined;
+  return {
+    everyMs,
+    read: async (stop) => {
+      const limits = { statementTimeoutMs: trafficStatementMs };
+      const database = openJobDatabase(options, 'traffic', jobConnections.traffic.stream, limits);
+      const close = (): void => void database.close(0);
+      stop.addEventListener('abort', close, { once: true });
+      try {
+        return await readTrafficRunway(database);
+      } finally {
+        stop.removeEventListener('abort', close);
+        await database.close();
+      }
+    },
   };
 }
 

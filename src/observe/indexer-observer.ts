@@ -16,6 +16,7 @@ import { ProjectionReport } from './log/projection-report.ts';
 import { RetentionReport } from './log/retention-report.ts';
 import { SeedReport } from './log/seed-report.ts';
 import { StreamReport } from './log/stream-report.ts';
+import { TrafficReport } from './log/traffic-report.ts';
 import { FilterExtensionReport } from './log/filter-extension-report.ts';
 import { JobReport } from './log/job-report.ts';
 import type { Metrics } from './metrics/metrics.ts';
@@ -57,6 +58,7 @@ export function createObservers(parts: ObserverParts): IndexerObservers {
     completions: new CompletionReport(parts),
     retention: new RetentionReport(parts),
     projections: new ProjectionReport(parts),
+    traffic: new TrafficReport(parts),
     jobs: new JobReport(parts),
     checkpointReached: (checkpoint) => {
       health.checkpointReached(checkpoint);

@@ -34,6 +34,7 @@ import { CompletionWatch } from './background/completion-watch.ts';
 import type { BackgroundJob } from './background/background-job.ts';
 import { projecting$ } from './background/projection-watch.ts';
 import { pruning$ } from './background/retention-watch.ts';
+import { watchingTraffic$ } from './background/traffic-watch.ts';
 import { PackageWatch } from './background/package-watch.ts';
 import { PhaseState, type PipelineParts } from './ports/parts.ts';
 import type { WriterLock } from './ports/sink.ts';
@@ -226,6 +227,7 @@ class Run {
       completions$,
       pruned$,
       projected$,
+      watchingTraffic$(connected.parts),
       isBounded ? EMPTY : jobs$,
     );
     return merge(followed$, background$).pipe(

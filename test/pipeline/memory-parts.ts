@@ -34,6 +34,7 @@ export class Reports {
     completions: this.#port('completions'),
     retention: this.#port('retention'),
     projections: this.#port('projections'),
+    traffic: this.#port('traffic'),
     jobs: this.#port('jobs'),
   };
 
@@ -143,6 +144,7 @@ export function memoryWorld({
     earlierPlace: () => Promise.reject(new Error('earlier history is not part of this test')),
     retention: undefined,
     projections: undefined,
+    traffic: undefined,
     start: 'seed',
     stopAt: undefined,
     observers: reports.observers,

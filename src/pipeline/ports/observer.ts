@@ -299,6 +299,22 @@ export interface ProjectionObserver {
   failed(error: IndexerError, delayMs: number): void;
 }
 
+/** How long traffic lasts on a synchronizer. An undefined value has a missing input. */
+export interface TrafficRunway {
+  readonly synchronizer: string;
+  readonly trafficSeconds: number | undefined;
+  readonly amuletSeconds: number | undefined;
+  /** Record time of the newest purchase, seconds since 1970. */
+  readonly lastBoughtAt: number | undefined;
+}
+
+export interface TrafficObserver {
+  /** The runway of every synchronizer was read; empty when the session ends. */
+  read(runways: readonly TrafficRunway[]): void;
+  /** The runway could not be read. @param delayMs time until the next attempt */
+  failed(error: IndexerError, delayMs: number): void;
+}
+
 export interface JobObserver {
   /** The background jobs and their progress, after each poll. */
   seen(jobs: readonly Job[]): void;
@@ -316,5 +332,6 @@ export interface Observers {
   readonly completions: CompletionObserver;
   readonly retention: RetentionObserver;
   readonly projections: ProjectionObserver;
+  readonly traffic: TrafficObserver;
   readonly jobs: JobObserver;
 }

@@ -8,7 +8,7 @@ import type { IndexerError } from '../../errors/indexer-error.ts';
 import type { PollIntervals } from '../../config/pace.ts';
 import type { ParticipantOffsets } from '../../ledger/frames/participant-offsets.ts';
 import type { Commits } from './commits.ts';
-import type { Observers, ProjectionStep, PruneFacts, StreamObserver } from './observer.ts';
+import type { Observers, ProjectionStep, PruneFacts, StreamObserver, TrafficRunway } from './observer.ts';
 import type { Sink, ViewStaging } from './sink.ts';
 import type { LedgerReads, OpenStream } from './source.ts';
 import type { Tracer } from './tracer.ts';
@@ -61,6 +61,14 @@ export interface Projections {
   close(): Promise<void>;
 }
 
+/** Reads how long the traffic of the participant lasts. */
+export interface Traffic {
+  /** Interval of reads, milliseconds. */
+  readonly everyMs: number;
+  /** @throws IndexerError for failures that a later read may not have */
+  read(stop: AbortSignal): Promise<readonly TrafficRunway[]>;
+}
+
 export interface PipelineParts {
   readonly ledger: LedgerReads;
   /** The same ledger, for requests that are repeated at intervals and therefore not retried. */
@@ -89,6 +97,8 @@ export interface PipelineParts {
   readonly retention: Retention | undefined;
   /** Opens the projections of a session. Undefined if there is no database, as in tests of the pipeline. */
   readonly projections: (() => Projections) | undefined;
+  /** Undefined for a bounded run, and if there is no database. */
+  readonly traffic: Traffic | undefined;
   /**
    * `whole`: everything that the participant returns, beginning with the first update or with the active contracts at
    * its pruned offset.

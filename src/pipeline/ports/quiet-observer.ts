@@ -27,5 +27,6 @@ export const silentObservers: Observers = {
   completions: silentObserver,
   retention: silentObserver,
   projections: silentObserver,
+  traffic: silentObserver,
   jobs: silentObserver,
 };
