@@ -26,6 +26,7 @@ export const groups: readonly Group[] = [
       ['Locks of tokens', 'how-to/query/locks.md'],
       ['Account statements', 'how-to/query/account-statements.md'],
       ['Traffic, rewards, validators', 'how-to/query/network.md'],
+      ['Traffic costs', 'how-to/query/traffic-costs.md'],
       ['Commands', 'how-to/query/commands.md'],
       ['Rejected commands', 'how-to/query/rejected-commands.md'],
       ['Explain an update', 'how-to/query/explain-updates.md'],

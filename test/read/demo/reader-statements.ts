@@ -86,6 +86,7 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     entity: 'Amulet',
     index_type: 'btree',
     projection: 'token_changes',
+    dimension: 'choice',
   };
   const otherValues: Readonly<Record<string, string>> = {
     jsonb: `'{"amount": "1.5", "owner": "a"}'`,

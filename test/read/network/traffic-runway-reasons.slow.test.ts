@@ -99,7 +99,16 @@ async function reasonsAfter(database: ReadDatabase, change: string, time = at): 
       `select ${columns}, ${consistent} as consistent from explore.traffic_runway_at('${timeOf(time)}') order by rate_over`,
     );
     expect(rows.filter((row) => !row.consistent)).toEqual([]);
-    return rows.map(({ consistent: _, ...reasons }) => reasons);
+    return rows.map(({ bought: ofBytes, paid, left, rate, traffic: ofTraffic, amulet, price, amuletHours }) => ({
+      bought: ofBytes,
+      paid,
+      left,
+      rate,
+      traffic: ofTraffic,
+      amulet,
+      price,
+      amuletHours,
+    }));
   } finally {
     await database.query('rollback');
   }
@@ -159,7 +168,8 @@ describe('traffic_runway of a history from the first update', () => {
       `update exercises set argument = argument || '{"migrationId": "1"}' where argument ->> 'memberId' = '${ownMember}'`,
       {
         ...because('there are purchases of several migrations', 'bought', 'left', 'traffic'),
-        ...{ amulet: 'no purchase with its payer is visible', amuletHours: 'no purchase with its payer is visible' },
+        amulet: 'no purchase with its payer is visible',
+        amuletHours: 'no purchase with its payer is visible',
       },
     ],
     [
@@ -214,10 +224,8 @@ describe('traffic_runway of a history from the first update', () => {
           'left',
           'traffic',
         ),
-        ...{
-          rate: 'completions begin within the time of the rate',
-          amuletHours: 'completions begin within the time of the rate',
-        },
+        rate: 'completions begin within the time of the rate',
+        amuletHours: 'completions begin within the time of the rate',
       },
     ],
     [
@@ -258,10 +266,8 @@ describe('traffic_runway of a history from the first update', () => {
       because('updates before a gap in the history are not known', 'paid', 'left', 'traffic'),
       {
         ...because('updates before a gap in the history are not known', 'paid', 'left', 'traffic'),
-        ...{
-          rate: 'the history begins within the time of the rate',
-          amuletHours: 'the history begins within the time of the rate',
-        },
+        rate: 'the history begins within the time of the rate',
+        amuletHours: 'the history begins within the time of the rate',
       },
     ],
     [

@@ -9,6 +9,7 @@ import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.
 import { trafficCost } from '../../../packages/ledger-sandbox/src/demo/templates/traffic.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { createTestDatabase, query, type TestDatabase } from '../../support/database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { seedFor } from '../../support/chance/property.ts';
 import { costOf, hour, plannedCommands, TrafficWorld, type PlannedCommand } from './traffic-world.ts';
 
@@ -165,4 +166,42 @@ describe('traffic that is bought again every hour', () => {
     const [runway] = await history.runway(endOfAmulet + 60_000);
     expect(runway).toMatchObject({ amulet_left: '0', amulet_hours: 0, reasons: '' });
   });
+});
+
+describe('metrics of the runway', () => {
+  const metricOf = async (url: string, name: string): Promise<number | undefined> => {
+    const line = (await (await fetch(`${url}/metrics`)).text()).split('\n').find((text) => text.startsWith(name));
+    return line === undefined ? undefined : Number(line.split(' ').at(-1));
+  };
+
+  it('have the shortest time of both rates, and no series for a figure that is not known', async () => {
+    const now = Math.floor(Date.now() / hour) * hour;
+    const newest = plannedCommands(seed, 9, now - 9 * day - hour).filter(({ at }) => at < Date.now());
+    await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
+    const world = new TrafficWorld(sandbox.ledger, trafficCost(10n ** 12n), now - 9 * day - hour);
+    world.buy(now - 9 * day - hour + 1, 10n ** 9n, false);
+    for (const command of newest) world.command(command);
+    await using database = await createTestDatabase();
+    // Without interfaces, the Amulet of the payer is not known.
+    await using indexer = await runIndexer({
+      LEDGER_URL: sandbox.url,
+      DATABASE_URL: database.url,
+      INDEXER_START: 'genesis',
+    });
+    await indexer.completionsReach(sandbox.ledger.ledgerEnd(), 120_000);
+    const series = (resource: string): string =>
+      `indexer_traffic_runway_seconds{synchronizer="${sandbox.ledger.synchronizers[0].id}",resource="${resource}"}`;
+    const seconds = await waitFor('the metric of traffic', () => metricOf(indexer.httpUrl, series('traffic')), 60_000);
+    const { bytesBoughtByChoice, bytesPaid, bytesRejected } = world.at(Infinity);
+    const left = bytesBoughtByChoice - bytesPaid - bytesRejected;
+    const at = Date.now();
+    const hours = Math.min(...[24, 168].map((window) => left / world.rate(at, window)));
+    // An hour may end between the read and this line.
+    expect(seconds / 3600 / hours).toBeCloseTo(1, 1);
+    expect(await metricOf(indexer.httpUrl, series('amulet'))).toBeUndefined();
+    expect(await metricOf(indexer.httpUrl, 'indexer_traffic_bought_timestamp_seconds')).toBeCloseTo(
+      (world.purchases[0]?.at ?? 0) / 1000,
+      2,
+    );
+  }, 180_000);
 });

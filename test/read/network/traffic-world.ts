@@ -25,8 +25,8 @@ const dso = 'DSO';
 const validator = 'validator';
 export const minute = 60_000;
 export const hour = 60 * minute;
-/** A full hour, milliseconds since 1970. */
-export const beginning = Date.UTC(2026, 0, 5, 8);
+/** Default beginning of a history: a full hour, milliseconds since 1970. */
+const usualBeginning = Date.UTC(2026, 0, 5, 8);
 
 /** A command of the participant. */
 export interface PlannedCommand {
@@ -43,7 +43,7 @@ interface BoughtTraffic {
 }
 
 /** Commands every four minutes with random costs; one in nine is followed by a rejected one. */
-export function plannedCommands(seed: number, days: number): readonly PlannedCommand[] {
+export function plannedCommands(seed: number, days: number, beginning = usualBeginning): readonly PlannedCommand[] {
   const random = new Random(seed);
   return Array.from({ length: days * 24 * 15 }, (_, index) => ({
     at: beginning + hour + index * 4 * minute + random.between(0, 2 * minute),
@@ -68,7 +68,7 @@ export class TrafficWorld {
   readonly costs: { readonly at: number; readonly bytes: number; readonly isRejected: boolean }[] = [];
   readonly balances: { readonly at: number; readonly units: bigint }[] = [];
 
-  constructor(ledger: Ledger, units: bigint) {
+  constructor(ledger: Ledger, units: bigint, beginning = usualBeginning) {
     this.#ledger = ledger;
     this.#units = units;
     const create = (template: string, argument: JsonObject, actAs: readonly string[]): string => {
@@ -168,7 +168,7 @@ export class TrafficWorld {
     return this.#submit({ commands: [{ ...exercise, argument }], actAs: [validator] }, at);
   }
 
-  /** What the model knows at a time: sums of everything recorded until then. */
+  /** Sums of everything that was recorded until a time. */
   at(time: number) {
     const until = <Entry extends { readonly at: number }>(list: readonly Entry[]): readonly Entry[] =>
       list.filter(({ at }) => at <= time);
