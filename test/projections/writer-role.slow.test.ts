@@ -9,7 +9,8 @@ import { grantRolesCommand } from '../../src/cli/roles/grant-roles.ts';
 import { HistoryWorld } from '../history/history-run.ts';
 import { query } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
-import { compare, fillAll, turnJitOff } from './projected.ts';
+import { readTrafficRunway } from '../../src/store/reads/traffic-runway.ts';
+import { compare, fillAll, turnJitOff, withDatabase } from './projected.ts';
 
 const prefix = `projections_${randomBytes(4).toString('hex')}`;
 const kinds = ['migrator', 'writer', 'redactor', 'reader'] as const;
@@ -36,6 +37,18 @@ afterAll(async () => {
   const roles = ['owner', ...kinds].map((kind) => `${prefix}_${kind}`).join(', ');
   await query(process.env['TEST_POSTGRES_URL'] ?? '', `drop role if exists ${roles}`);
   rmSync(folder, { recursive: true });
+});
+
+it('the writer reads how long traffic lasts, with and without projections', async () => {
+  const purchases = await query(world.database.url, 'select from explore.traffic_purchases');
+  expect(purchases.length).toBeGreaterThan(0);
+  for (const projections of ['on', 'off']) {
+    const url = new URL(urlOf('writer'));
+    url.searchParams.set('options', `-c ledger_indexer.projections=${projections}`);
+    const runways = await withDatabase(url.href, readTrafficRunway);
+    expect(runways.map(({ synchronizer }) => synchronizer)).not.toEqual([]);
+    expect(runways.some(({ lastBoughtAt }) => lastBoughtAt !== undefined)).toBe(true);
+  }
 });
 
 it('the writer fills projections, and the redactor notes what it prunes', async () => {

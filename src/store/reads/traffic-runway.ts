@@ -24,7 +24,7 @@ interface RunwayRow {
 /** Limit of the times, so that a chart of an almost unused participant stays readable. `least` ignores nulls. */
 const centuryHours = '876000';
 
-/** Reads `explore.traffic_runway`, in which each figure has a reason if it is missing. @throws STORE_ errors */
+/** Reads the rows of `explore.traffic_runway`, in which each figure has a reason if it is missing. @throws STORE_ errors */
 export async function readTrafficRunway(database: Database): Promise<readonly StoredTrafficRunway[]> {
   const views = escapeIdentifier(readSchemas(database.schema).explore);
   const { rows } = await database.withClient((client) =>
@@ -32,7 +32,7 @@ export async function readTrafficRunway(database: Database): Promise<readonly St
       `select synchronizer_id as synchronizer, min(least(traffic_hours, ${centuryHours})) filter (where traffic_hours is not null)::float8 * 3600 as traffic,
               min(least(amulet_hours, ${centuryHours})) filter (where amulet_hours is not null)::float8 * 3600 as amulet,
               extract(epoch from max(last_bought_at))::float8 as bought
-         from ${views}.traffic_runway
+         from ${views}.traffic_runway_at(now())
         group by 1 order by 1`,
     ),
   );

@@ -120,6 +120,8 @@ export function writerGrants(role: string, storage: string): readonly string[] {
     ...['token_changes', 'token_events', 'token_legs', 'token_transfer_steps'].map(
       (view) => `grant select on ${explore}.${view} to ${name}`,
     ),
+    // The function traffic_runway_at, which the writer reads for metrics, reads these views.
+    ...['interface_coverage', 'traffic_purchases'].map((view) => `grant select on ${explore}.${view} to ${name}`),
     `grant delete on ${deletableTables.join(', ')} to ${name}`,
     // The writer reads URLs and secrets of webhooks for deliveries.
     `drop policy if exists delivering on webhook_secrets`,
