@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Random } from '../../../packages/ledger-sandbox/src/wire/random.ts';
+import { amuletPrice } from '../../../packages/ledger-sandbox/src/demo/templates/holding-templates.ts';
 import { demoInterfaces } from '../../../packages/ledger-sandbox/src/demo/templates/names.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import { trafficCost } from '../../../packages/ledger-sandbox/src/demo/templates/traffic.ts';
@@ -74,7 +75,7 @@ describe('traffic that is bought once and then spent', () => {
   let history: History;
   beforeAll(async () => {
     const bytes = BigInt(bytesUntil(endOfTraffic));
-    history = await indexed(trafficCost(bytes) * 3n, (world) => {
+    history = await indexed(trafficCost(bytes, amuletPrice) * 3n, (world) => {
       world.buy((commands[0]?.at ?? 0) - 2 * 60_000, bytes / 3n, false);
       world.buy((commands[0]?.at ?? 0) - 60_000, bytes - bytes / 3n, true);
       for (const command of commands) world.command(command);
@@ -138,8 +139,8 @@ describe('traffic that is bought again every hour', () => {
     const first = Math.floor((commands[0]?.at ?? 0) / hour) * hour + hour;
     const bytesAgain = (at: number): bigint =>
       BigInt(hourBefore(at).reduce((sum, command) => sum + costOf(command), 0));
-    let units = trafficCost(initialBytes);
-    for (let at = first; at <= endOfAmulet; at += hour) units += trafficCost(bytesAgain(at));
+    let units = trafficCost(initialBytes, amuletPrice);
+    for (let at = first; at <= endOfAmulet; at += hour) units += trafficCost(bytesAgain(at), amuletPrice);
     history = await indexed(units, (world) => {
       world.buy((commands[0]?.at ?? 0) - 60_000, initialBytes, true);
       for (let at = first; at <= endOfAmulet; at += hour) {
@@ -178,7 +179,7 @@ describe('metrics of the runway', () => {
     const now = Math.floor(Date.now() / hour) * hour;
     const newest = plannedCommands(seed, 9, now - 9 * day - hour).filter(({ at }) => at < Date.now());
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
-    const world = new TrafficWorld(sandbox.ledger, trafficCost(10n ** 12n), now - 9 * day - hour);
+    const world = new TrafficWorld(sandbox.ledger, trafficCost(10n ** 12n, amuletPrice), now - 9 * day - hour);
     world.buy(now - 9 * day - hour + 1, 10n ** 9n, false);
     for (const command of newest) world.command(command);
     await using database = await createTestDatabase();

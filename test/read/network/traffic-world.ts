@@ -129,7 +129,7 @@ export class TrafficWorld {
     const [{ id: synchronizerId }] = this.#ledger.synchronizers;
     const purchase = { memberId: `PAR::${this.#ledger.participantId}`, synchronizerId, migrationId: '0', bytes };
     const { events, recordTime } = isTransfer ? this.#transfer(at, purchase) : this.#choice(at, purchase);
-    this.#units -= trafficCost(bytes);
+    this.#units -= trafficCost(bytes, amuletPrice);
     this.#amulets = events.flatMap((event) =>
       'CreatedEvent' in event && isAmulet(event.CreatedEvent) ? [event.CreatedEvent.contractId] : [],
     );
@@ -155,7 +155,7 @@ export class TrafficWorld {
     const transfer = {
       sender: validator,
       receiver: trafficReceiver,
-      amount: formatNumeric(trafficCost(purchase.bytes)),
+      amount: formatNumeric(trafficCost(purchase.bytes, amuletPrice)),
       instrumentId: { admin: dso, id: amulet.id },
       requestedAt: formatTimestamp(at * 1000),
       executeBefore: formatTimestamp((at + hour) * 1000),
