@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { DecimalSum, roundDecimal } from '../../src/model/decimal.ts';
+import { DecimalSum, roundDecimal } from '../../src/store/reads/decimal.ts';
 import { expectProperty } from '../support/chance/property.ts';
 
 /** A number of units of 10^-places as text. */

@@ -33,7 +33,15 @@ describe('checkTree()', () => {
       }),
     );
     expect(views.length).toBeGreaterThan(40);
-    expect(Object.keys(refused)).toEqual(['explore.token_balances', 'explore.token_holdings']);
-    for (const problem of Object.values(refused)) expect(problem).toMatch(/token_holdings, which calls now\(\)/);
+    expect(Object.keys(refused)).toEqual([
+      'explore.token_balances',
+      'explore.token_balances_by_reason',
+      'explore.token_holdings',
+      'explore.token_locks',
+      'explore.traffic_cost_outliers',
+      'explore.traffic_cost_percentiles',
+      'explore.traffic_runway',
+    ]);
+    for (const problem of Object.values(refused)) expect(problem).toMatch(/calls now\(\)/);
   });
 });

@@ -1,5 +1,5 @@
 /** An account statement as a table for people: shortened parties, US dollars with two decimal places, and totals. */
-import { roundDecimal } from '../../model/decimal.ts';
+import { roundDecimal } from '../../store/reads/decimal.ts';
 import type { AccountStatementRow } from '../../store/reads/account-statement.ts';
 import type { AccountTotal } from '../../store/reads/statement-totals.ts';
 import { aligned } from '../command-line/aligned.ts';

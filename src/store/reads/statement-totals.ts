@@ -1,5 +1,5 @@
 /** Totals of an account statement, added up while its rows are read: by account and instrument, and by kind of change. */
-import { DecimalSum } from '../../model/decimal.ts';
+import { DecimalSum } from './decimal.ts';
 
 /** Sum of the rows of one kind. */
 export interface KindTotal {

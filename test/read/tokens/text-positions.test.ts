@@ -1,8 +1,8 @@
 /** Functions at an offset or a time, called with a quoted literal, and parties by their hints. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import * as frames from '../support/frames.ts';
-import { createReadDatabase, type ReadDatabase } from './read-database.ts';
-import * as tokens from './tokens/token-frames.ts';
+import * as frames from '../../support/frames.ts';
+import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
+import * as tokens from './token-frames.ts';
 
 const { alice } = frames;
 const twins = ['Twin::1220aa', 'Twin::1220ab'];

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { StatementTable, totalLines } from '../../src/cli/inspect/statement-table.ts';
-import { statementColumns } from '../../src/store/reads/account-statement.ts';
-import { StatementTotals } from '../../src/store/reads/statement-totals.ts';
+import { StatementTable, totalLines } from '../../../src/cli/inspect/statement-table.ts';
+import { statementColumns } from '../../../src/store/reads/account-statement.ts';
+import { StatementTotals } from '../../../src/store/reads/statement-totals.ts';
 
 const fingerprint = (last: string): string => `1220${'ab'.repeat(31)}${last}`;
 const dso = `DSO::${fingerprint('00')}`;
