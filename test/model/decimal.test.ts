@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DecimalSum, roundDecimal } from '../../src/store/reads/decimal.ts';
 import { expectProperty } from '../support/chance/property.ts';

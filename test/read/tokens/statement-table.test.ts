@@ -12,9 +12,8 @@ function rowOf(values: Readonly<Record<string, string>>): readonly (string | nul
 }
 
 function cellsOf(table: StatementTable, values: Readonly<Record<string, string>>): Record<string, string> {
-  const { columns, lines } = table.format;
-  const [cells = []] = lines(rowOf(values));
-  return Object.fromEntries(columns.map(({ title }, index) => [title, cells[index] ?? '']));
+  const [cells = []] = table.format.lines(rowOf(values));
+  return Object.fromEntries(table.format.columns.map(({ title }, index) => [title, cells[index] ?? '']));
 }
 
 describe('statement table', () => {
