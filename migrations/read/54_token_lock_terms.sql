@@ -3,14 +3,22 @@
 -- signed it, because any party can create a contract with such a view. Functions with the argument at_offset return
 -- the contracts that are active now if it is null, otherwise those that were active at the offset.
 
--- The ledger divides Numerics with ten decimal places and rounds halves to the even neighbor.
+-- The ledger divides Numerics with ten decimal places and rounds halves to the even neighbor. In PL/pgSQL, so that the
+-- quotient is computed once.
 create or replace function :explore.ledger_quotient(one numeric, other numeric) returns numeric
-  language sql immutable parallel safe
-  return (div(one * 10000000000, nullif(other, 0))
-          + case when 2 * abs(mod(one * 10000000000, nullif(other, 0))) > abs(other)
-                   or 2 * abs(mod(one * 10000000000, nullif(other, 0))) = abs(other)
-                      and mod(div(one * 10000000000, nullif(other, 0)), 2) <> 0
-                 then sign(one) * sign(other) else 0 end) * 0.0000000001;
+  language plpgsql immutable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+declare
+  quotient numeric := div(one * 10000000000, nullif(other, 0));
+  rest numeric := 2 * abs(one * 10000000000 - quotient * other);
+begin
+  if rest > abs(other) or rest = abs(other) and mod(quotient, 2) <> 0 then
+    quotient := quotient + sign(one) * sign(other);
+  end if;
+  return quotient * 0.0000000001;
+end
+$$;
 comment on function :explore.ledger_quotient(numeric, numeric) is
   'Quotient of two Numerics, rounded like the ledger: to ten decimal places, halves to the even neighbor. Null if the divisor is zero.';
 
@@ -60,17 +68,24 @@ comment on function :explore.token_lock_end(timestamptz) is
 -- like the ledger computes them.
 create or replace function :explore.token_vested(is_allocation boolean, initial_amount numeric, amount numeric,
                                                  starts_at timestamptz, ends_at timestamptz, at timestamptz) returns numeric
-  language sql immutable parallel safe
-  return case
-    when at >= ends_at then amount
-    when at <= starts_at then 0
-    when is_allocation then
-      least(amount, greatest(0,
-        :explore.ledger_product(initial_amount, :explore.ledger_quotient(extract(epoch from at - starts_at) * 1000000,
-                                                                         extract(epoch from ends_at - starts_at) * 1000000))
-        - (initial_amount - amount)))
-    else amount - :explore.ledger_quotient(:explore.ledger_product(amount, extract(epoch from ends_at - at)),
-                                           extract(epoch from ends_at - starts_at)) end;
+  language plpgsql immutable parallel safe
+  set search_path = pg_catalog, pg_temp
+as $$
+begin
+  if at >= ends_at then
+    return amount;
+  elsif at <= starts_at then
+    return 0;
+  elsif is_allocation then
+    return least(amount, greatest(0,
+      :explore.ledger_product(initial_amount, :explore.ledger_quotient(extract(epoch from at - starts_at) * 1000000,
+                                                                       extract(epoch from ends_at - starts_at) * 1000000))
+      - (initial_amount - amount)));
+  end if;
+  return amount - :explore.ledger_quotient(:explore.ledger_product(amount, extract(epoch from ends_at - at)),
+                                           extract(epoch from ends_at - starts_at));
+end
+$$;
 comment on function :explore.token_vested(boolean, numeric, numeric, timestamptz, timestamptz, timestamptz) is
   'Part of the amount of a vesting lock that its owner may withdraw at a time, rounded like the ledger. initial_amount is the amount at the start of the period.';
 

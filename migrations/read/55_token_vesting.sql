@@ -5,7 +5,16 @@ create or replace view :explore.token_vesting_schedule as
   select t.contract_id as lock_contract_id, t.owner, t.provider, t.account_id, t.instrument_admin, t.instrument_id, t.beneficiary,
          t.beneficiary_kind, t.amount, s.from_day::date as from_day, (s.to_day - interval '1 day')::date as to_day,
          d.freed_total - d.freed_before as freed, d.freed_total, t.amount - d.freed_total as remaining
-    from :explore.token_lock_terms(null) t
+    from (
+      select a.contract_id, a.owner, a.provider, a.account_id, a.instrument_admin, a.instrument_id, a.beneficiary,
+             a.beneficiary_kind, a.amount, a.vesting_starts_at, a.vesting_ends_at, a.vesting_amount, true as is_allocation
+        from :explore.token_allocation_locks(null) a
+       where a.reason = 'vesting_lock'
+      union all
+      select g.contract_id, g.owner, null, '', g.dso, 'Amulet', g.beneficiary, g.beneficiary_kind, g.amount, g.vesting_starts_at,
+             g.vesting_ends_at, g.amount, false
+        from :explore.token_governance_locks(null) g
+       where g.reason = 'vesting_lock') t
    cross join lateral (
            select t.vesting_starts_at at time zone 'UTC' as starts, t.vesting_ends_at at time zone 'UTC' as ends) u
    cross join lateral (
@@ -21,7 +30,7 @@ create or replace view :explore.token_vesting_schedule as
                   :explore.token_vested(t.is_allocation, t.vesting_amount, t.amount, t.vesting_starts_at, t.vesting_ends_at,
                                         s.to_day at time zone 'UTC') as freed_total
            offset 0) d
-   where t.reason = 'vesting_lock' and d.freed_total > 0;
+   where d.freed_total > 0;
 comment on view :explore.token_vesting_schedule is
   'Schedule of each active vesting lock: one row per day (UTC), per month if the period is longer than two years, per year if longer than 40. The freed amounts of a lock add up to its amount. Days whose amount was withdrawn already are omitted.';
 
