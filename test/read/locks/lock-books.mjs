@@ -76,7 +76,7 @@ function holdingOf(entity, payload) {
   }
 }
 
-/** What a contract explains: reason, ids of holdings, and the terms of vesting; undefined if it explains no lock. */
+/** The locks that a contract explains: reason, ids of holdings, and the terms of vesting; undefined if it explains no lock. */
 function explanationOf(entity, payload) {
   if (entity === 'GovernanceLock' || entity === 'VestingLock') {
     const [reason, amount] =
