@@ -42,9 +42,11 @@ const rules: Readonly<Record<string, 'cut' | 'kept' | 'added'>> = {
   user_projections: 'kept',
   ...Object.fromEntries([...projectionNames.map(projectedTable), 'history_changes'].map((name) => [name, 'kept'])),
   filter_additions: 'kept',
+  instrument_labels: 'kept',
   interface_views: 'cut',
   live: 'cut',
   packages: 'kept',
+  party_labels: 'kept',
   omitted_fields: 'kept',
   quarantine: 'cut',
   reassignments: 'cut',
@@ -86,6 +88,8 @@ const volatile: Readonly<Record<string, string>> = {
   quarantine: 'epoch,quarantined_at',
   projections: 'updated_at,listed_at',
   projection_changes: 'noted_at',
+  instrument_labels: 'loaded_at',
+  party_labels: 'loaded_at',
   reader_tokens: 'created_at',
   stream: 'epoch,writer,seeded_at,ledger_end,participant_pruned_offset',
   updates: 'batch_offset',
@@ -106,6 +110,8 @@ const tablesWithoutHistory = new Set([
   'typed_views',
   'coverage',
   'retention_holds',
+  'party_labels',
+  'instrument_labels',
   'reader_tokens',
   'node_sessions',
   'webhook_dead_letters',
@@ -244,6 +250,8 @@ describe.each(shapes)('reset --to with shape %s', (shape, empty) => {
       world.database.url,
       `insert into ${schema}.webhooks (name, role_name, cursor_offset) values ('reached', 'reader', ${cursor});
        insert into ${schema}.reader_tokens (id, hash, role_name, login_name) values ('1', '\\x01', 'reader', 'login');
+       insert into ${schema}.party_labels (party, source, label) values ('alice::1220', 'file', 'Alice');
+       insert into ${schema}.instrument_labels (admin, instrument_id, source, name) values ('alice::1220', 'X', 'file', 'Coin');
        insert into ${schema}.node_sessions (transaction_id, parties, reads_all) values ('1', '{}', false);
        insert into ${schema}.webhook_secrets values ('reached', 'https://hooks.example', 'whsec_');
        insert into ${schema}.webhook_dead_letters (name, "offset", node_id, contract_id, attempts, problem) values ${letters}`,

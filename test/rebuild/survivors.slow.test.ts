@@ -80,6 +80,8 @@ beforeAll(async () => {
      create function public.see() returns trigger language plpgsql as $$ begin insert into public.seen values (new."offset"); return new; end $$;
      create trigger seeing after insert on ledger.updates for each row execute function public.see();
      insert into ledger.retention_holds (name, "offset") values ('replica', 5);
+     insert into ledger.party_labels (party, source, label) values ('${party}', 'customers', 'A customer'), ('x::12', 'customers', 'X');
+     insert into ledger.instrument_labels (admin, instrument_id, source, name) values ('${party}', 'C', 'customers', 'Coin');
      insert into ledger.verifications values ('invariants', 'equal', 5, now(), 1, 5, 0, 0, null)
        on conflict (kind) do nothing;`,
   );
@@ -228,6 +230,8 @@ describe('schema swap', () => {
 
   it('keeps holds, verify results, and redactions with their effects', async () => {
     expect(await value(world, `select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
+    expect(await value(world, `select explore.party_label('${party}')`)).toBe('A customer');
+    expect(await value(world, `select explore.instrument_label('${party}', 'C')`)).toBe('Coin');
     expect(await value(world, `select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     expect(await value(world, 'select note from ledger.notes')).toBe('mine');
     const contract = await query(

@@ -40,6 +40,8 @@ export const rules: Readonly<Record<string, 'all' | 'none' | 'some columns' | Ke
   updates: { key: `"offset"` },
   completions: { key: `"offset"` },
   submitters: { key: 'party' },
+  party_labels: { key: 'party' },
+  instrument_labels: { key: 'admin' },
   completion_ranges: 'some columns',
   stream: 'some columns',
   synchronizers: 'all',

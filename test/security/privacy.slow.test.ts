@@ -21,6 +21,7 @@ import { printRepeatCommand, seedFor } from '../support/chance/property.ts';
 import { runCommand } from '../support/run-command.ts';
 import { packages } from './privacy-contents.ts';
 import { PrivateHistory, parties } from './privacy-history.ts';
+import { labelRows, storeLabels } from './privacy/labels.ts';
 import { storeHistory } from './privacy/store-history.ts';
 import {
   allowedRows,
@@ -82,6 +83,9 @@ beforeAll(async () => {
     history,
     random,
   );
+  const labelled = labelRows(history.rows, ['Nobody::1220']);
+  await storeLabels(testDatabase.url, labelled);
+  history.rows.push(...labelled);
   await grant(0, 3);
   for (const model of packages) await storePackage(database, model);
   expect((await syncTypedViews(database, packages)).failed).toEqual([]);

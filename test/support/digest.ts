@@ -35,6 +35,8 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'webhooks',
   'webhook_secrets',
   'webhook_dead_letters',
+  'party_labels',
+  'instrument_labels',
   'reader_tokens',
   'projections',
   'projection_changes',

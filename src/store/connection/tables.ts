@@ -192,6 +192,17 @@ interface InterfaceViewsTable {
   readonly redaction_id: string | null;
 }
 
+interface InstrumentLabelsTable {
+  readonly admin: string;
+  readonly instrument_id: string;
+  readonly source: string;
+  readonly name: string;
+  readonly symbol: string | null;
+  readonly decimals: number | null;
+  readonly note: string | null;
+  readonly loaded_at: Generated<Date>;
+}
+
 interface JobsTable {
   readonly name: 'filter-extend' | 'history' | 'rebuild';
   readonly state: 'requested' | 'working' | 'paused' | 'done' | 'failed';
@@ -248,6 +259,15 @@ interface ParticipantsTable {
   readonly common_update_id: string | null;
   readonly reason: string | null;
   readonly since: Generated<Date>;
+}
+
+interface PartyLabelsTable {
+  readonly party: string;
+  readonly source: string;
+  readonly label: string;
+  readonly note: string | null;
+  readonly is_dso: Generated<boolean>;
+  readonly loaded_at: Generated<Date>;
 }
 
 interface ProjectedAmuletTransfersTable {
@@ -563,6 +583,7 @@ interface RedactionsTable {
   readonly redacted_at: Generated<Date>;
   readonly contracts: Generated<number>;
   readonly exercises: Generated<number>;
+  readonly labels: Generated<number>;
 }
 
 interface RetentionHoldsTable {
@@ -760,6 +781,7 @@ export interface Tables {
   readonly filter_additions: FilterAdditionsTable;
   readonly filter_interfaces: FilterInterfacesTable;
   readonly history_changes: HistoryChangesTable;
+  readonly instrument_labels: InstrumentLabelsTable;
   readonly interface_views: InterfaceViewsTable;
   readonly jobs: JobsTable;
   readonly live: LiveTable;
@@ -767,6 +789,7 @@ export interface Tables {
   readonly omitted_fields: OmittedFieldsTable;
   readonly packages: PackagesTable;
   readonly participants: ParticipantsTable;
+  readonly party_labels: PartyLabelsTable;
   readonly projected_amulet_transfers: ProjectedAmuletTransfersTable;
   readonly projected_contract_lifetimes: ProjectedContractLifetimesTable;
   readonly projected_ended_reward_coupons: ProjectedEndedRewardCouponsTable;

@@ -31,11 +31,19 @@ function conditions(parties: RoleParties): Readonly<Record<string, string>> {
 /** @param partyArray SQL: array of the reader's parties */
 function partyConditions(partyArray: string): Readonly<Record<string, string>> {
   const witnessedSql = `witness_parties && ${partyArray}`;
+  const stakesSql = `signatories && ${partyArray} or observers && ${partyArray}`;
+  const takesPartSql = `acting_parties && ${partyArray} or ${witnessedSql}`;
   const rules: PartyRules = {
     mine: partyArray,
-    stakes: `signatories && ${partyArray} or observers && ${partyArray}`,
+    stakes: stakesSql,
     witnessed: witnessedSql,
-    takesPart: `acting_parties && ${partyArray} or ${witnessedSql}`,
+    takesPart: takesPartSql,
+    // An array instead of a subquery with "in", because Postgres computes it once for each statement, and can search
+    // the primary key of the labels for its elements.
+    occurring: `(select array_agg(distinct n.party) from (
+      select unnest(${partyArray}) as party
+      union all select unnest(signatories || observers || witness_parties) from contract_parties where ${stakesSql}
+      union all select unnest(acting_parties || witness_parties) from event_parties where ${takesPartSql}) n)::text[]`,
     // There are few party sets and many rows, so the sets are searched once for all rows of a statement.
     among: (table, condition) => `parties_pk in (select p.parties_pk from ${table} p where ${condition})`,
   };

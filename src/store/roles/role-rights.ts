@@ -9,7 +9,7 @@ import { entriesWhere, tablesWhere } from '../tables/tables.ts';
 /** Tables to which the writer adds rows. */
 export const inserted = tablesWhere(({ writer }) => writer?.insert === true);
 
-/** Tables from which the redactor deletes rows: those that pruning deletes, holds, and projected rows. */
+/** Tables from which the redactor deletes rows: those that pruning deletes, holds, labels, and projected rows. */
 export const pruned = tablesWhere(({ redactor }) => redactor?.delete === true);
 
 /** Tables from which the writer deletes rows, and tables to which the redactor adds rows. */

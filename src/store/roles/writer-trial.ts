@@ -117,8 +117,8 @@ function redactorTrials(columns: Columns, schema: string): readonly RightTrial[]
 }
 
 function pruningTrials(columns: Columns, schema: string): readonly RightTrial[] {
-  // Pruning deletes neither holds nor updates in quarantine.
-  const deleted = pruned.filter((table) => table !== 'retention_holds' && table !== 'quarantine');
+  // Pruning deletes no holds, no updates in quarantine, and no labels.
+  const deleted = pruned.filter((table) => !['retention_holds', 'quarantine', 'party_labels'].includes(table));
   return createTrials(columns, {
     inserted: [],
     updated: { stream: 'pruned_to_offset' },

@@ -46,7 +46,7 @@ export async function copyTableRows(client: ClientBase, storages: Storages): Pro
        from ${from}.quarantine o where o."offset" = q."offset" and o.code = q.code`,
   );
   await client.query(
-    `update ${to}.redactions r set contracts = o.contracts, exercises = o.exercises
+    `update ${to}.redactions r set contracts = o.contracts, exercises = o.exercises, labels = o.labels
        from ${from}.redactions o where o.redaction_id = r.redaction_id`,
   );
 }

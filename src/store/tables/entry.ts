@@ -18,6 +18,8 @@ export interface PartyRules {
   readonly witnessed: string;
   /** Condition on a row of `event_parties`: one of the parties acts or is a witness. */
   readonly takesPart: string;
+  /** SQL: array of the reader's parties and of all parties in party sets that it can see. Computed once per statement. */
+  readonly occurring: string;
   /** Builds the condition on a row of another table whose party set fulfills `condition`. */
   readonly among: (table: 'contract_parties' | 'event_parties', condition: string) => string;
 }

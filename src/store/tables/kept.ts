@@ -16,7 +16,7 @@ export const retainedTables = {
   redactions: {
     survivesReset: true,
     nodes: 'coordinator',
-    redactor: { insert: true, update: 'contracts, exercises' },
+    redactor: { insert: true, update: 'contracts, exercises, labels' },
     limited: 'none',
     carried: 'in part',
   },

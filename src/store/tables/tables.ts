@@ -1,12 +1,20 @@
 /** Every table of a stream with its entry. A test compares the names with the tables that the migrations create. */
 import type { TableEntry } from './entry.ts';
 import { historyTables } from './history.ts';
+import { labelTables } from './labels.ts';
 import { retainedTables } from './kept.ts';
 import { dictionaryTables } from './names.ts';
 import { readerTables } from './readers.ts';
 import { streamTables } from './stream.ts';
 
-const entries = { ...historyTables, ...dictionaryTables, ...retainedTables, ...streamTables, ...readerTables };
+const entries = {
+  ...historyTables,
+  ...dictionaryTables,
+  ...retainedTables,
+  ...streamTables,
+  ...readerTables,
+  ...labelTables,
+};
 
 export type StoredTable = keyof typeof entries;
 

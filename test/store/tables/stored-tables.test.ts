@@ -51,6 +51,7 @@ describe('storedTables', () => {
       'schema_migrations',
       'webhook_secrets',
       'reader_tokens',
+      'instrument_labels',
     ]);
   });
 });
