@@ -40,10 +40,10 @@ create or replace function :explore.label_dso() returns text
   set search_path = pg_catalog, pg_temp
 as $$
 declare
-  dsos text[] := array(select f.party from :explore.file_labels() f where f.is_dso limit 2);
+  candidates text[] := array(select distinct f.party from :explore.file_labels() f where f.is_dso limit 2);
 begin
-  if dsos = '{}' then
-    dsos := array(
+  if candidates = '{}' then
+    candidates := array(
       select distinct c.payload ->> 'dso'
         from (values ('ValidatorLicense', 'ValidatorLicense'), ('AmuletRules', 'AmuletRules')) n (module, entity)
        cross join lateral :explore.network_templates(n.module, n.entity) t (template_pk)
@@ -66,7 +66,7 @@ begin
        where p.signatories @> array[c.payload ->> 'dso']
        limit 2);
   end if;
-  return case when cardinality(dsos) = 1 then dsos[1] end;
+  return case when cardinality(candidates) = 1 then candidates[1] end;
 end
 $$;
 comment on function :explore.label_dso() is
@@ -92,7 +92,8 @@ end;
 comment on function :explore.ans_labels_of(jsonb, text[], text, timestamptz) is
   'Label that an AnsEntry contract gives at a time: no row if the entry has expired, or if the DSO or the user is not a signatory.';
 
-create or replace function :explore.ans_labels("time" timestamptz)
+-- With one party, only the payloads of its entries are read.
+create or replace function :explore.ans_labels("time" timestamptz, of_party text default null)
   returns table (party text, label text, expires_at timestamptz, contract_id text)
   language sql stable parallel safe rows 100
 begin atomic
@@ -103,17 +104,18 @@ begin atomic
              from (select * from live /*workers
                     where template_pk in (select :explore.ans_templates()) offset 0 workers*/) v
             where v.template_pk = t.template_pk and v.unhosted_since is null) l
-    join contract_parties p on p.parties_pk = l.parties_pk
+    join contract_parties p on p.parties_pk = l.parties_pk and (of_party is null or p.signatories @> array[of_party])
    cross join lateral (
            select r.payload
              from (select * from contracts /*workers
                     where template_pk in (select :explore.ans_templates()) offset 0 workers*/) r
             where r."offset" = l."offset" and r.node_id = l.node_id
            offset 0) c
-   cross join lateral :explore.ans_labels_of(c.payload, p.signatories, (select :explore.label_dso()), "time") a;
+   cross join lateral :explore.ans_labels_of(c.payload, p.signatories, (select :explore.label_dso()), "time") a
+   where of_party is null or a.party = of_party;
 end;
-comment on function :explore.ans_labels(timestamptz) is
-  'Labels by active AnsEntry contracts that have not expired at a time. The contracts are those that are active now.';
+comment on function :explore.ans_labels(timestamptz, text) is
+  'Labels by active AnsEntry contracts that have not expired at a time, of one party or of all parties with null. The contracts are those that are active now.';
 
 create or replace view :explore.party_labels as
   select distinct on (l.party) l.party, l.label, l.kind, l.source, l.note, l.expires_at, l.contract_id,
@@ -169,7 +171,7 @@ begin
   end if;
   if party is not null and found_label is null then
     select a.label into found_label
-      from :explore.ans_labels(now()) a where a.party = party_label.party
+      from :explore.ans_labels(now(), party_label.party) a
      order by a.label collate "C", a.contract_id collate "C" limit 1;
   end if;
   return found_label;

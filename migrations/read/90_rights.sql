@@ -41,7 +41,7 @@ grant execute on function
   :explore.active_by_key(text, text),
   :explore.amulet_prices(text, bigint[]),
   :explore.amulet_transfers_between(bigint, bigint),
-  :explore.ans_labels(timestamp with time zone),
+  :explore.ans_labels(timestamp with time zone, text),
   :explore.ans_labels_of(jsonb, text[], text, timestamp with time zone),
   :explore.ans_templates(),
   :explore.changed_fields(jsonb, jsonb),

@@ -57,6 +57,8 @@ beforeAll(async () => {
      create policy everybody on ledger.updates using (true); alter table ledger.updates enable row level security;
      create index updates_of_people on ledger.updates (lower(command_id));
      insert into ledger.retention_holds (name, "offset", reason) values ('replica', 5, 'mine');
+     insert into ledger.party_labels (party, source, label) values ('alice::12', 'customers', 'Alice');
+     insert into ledger.instrument_labels (admin, instrument_id, source, name) values ('alice::12', 'C', 'customers', 'Coin');
      insert into ledger.verifications values ('invariants', 'equal', 5, now(), 1, 2, 0, 0, 'mine')`,
   );
 }, 90_000);
@@ -145,6 +147,8 @@ describe('stream handover', { timeout: 120_000 }, () => {
 
   it('copies holds, verify results, redactions, grants and user objects', async () => {
     expect(await queryTarget(`select "offset" from ledger.retention_holds where name = 'replica'`)).toBe('5');
+    expect(await queryTarget(`select explore.party_label('alice::12')`)).toBe('Alice');
+    expect(await queryTarget(`select explore.instrument_label('alice::12', 'C')`)).toBe('Coin');
     expect(await queryTarget(`select at_offset from ledger.verifications where kind = 'invariants'`)).toBe('5');
     const redactedSql = `select payload is null and redaction_id is not null from ledger.contracts where ledger.id_text(contract_id) = '${redactedId}'`;
     expect(await queryTarget(redactedSql)).toBe(true);

@@ -75,7 +75,7 @@ it('an entry gives no label if the DSO or the user did not sign it, or if its na
     ansEntry('0002', 'two::12', 'two', { signatories: [dso] }),
     ansEntry('0003', 'three::12', 'three', { payload: { dso: ann }, signatories: [ann, 'three::12'] }),
     ansEntry('0004', 'four::12', 'fo\u202eur'),
-    ansEntry('0005', 'five::12', 'fïve'),
+    ansEntry('0005', 'five::12', 'f\u00efve'),
     ansEntry('0006', 'six::12', 'x'.repeat(101)),
     ansEntry('0007', 'seven::12', 'seven', { expiresAt: '2100-02-30T00:00:00Z' }),
     ansEntry('0008', 'eight::12', 'eight', { expiresAt: 'infinity' }),
