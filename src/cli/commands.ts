@@ -26,6 +26,7 @@ import { queryCommand } from './inspect/query.ts';
 import { accountStatementCommand } from './inspect/account-statement.ts';
 import { statusCommand } from './inspect/status.ts';
 import { viewsCommand } from './inspect/views.ts';
+import { labelsCommand } from './labels/labels.ts';
 import { exportCommand } from './lake/export.ts';
 import { ledgerCommand } from './ledger/ledger.ts';
 import { filterCommand } from './maintain/filter.ts';
@@ -63,6 +64,7 @@ export const commands: readonly Command[] = [
   verifyCommand,
   comparePqsCommand,
   viewsCommand,
+  labelsCommand,
   codegenCommand,
   graphqlCommand,
   ledgerCommand,

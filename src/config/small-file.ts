@@ -6,7 +6,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 
-const largestBytes = 1024 ** 2;
+const bytesPerMiB = 1024 ** 2;
 
 /** Text after "expected …". */
 export const smallFileExpected = 'a regular file of at most 1 MiB';
@@ -20,19 +20,20 @@ class UnusableFile extends Error {
 
 /**
  * The text of the file.
+ * @param maxMiB largest size
  * @throws Error for {@link unreadableReason}: a system error, or an unsuitable kind or size of file
  */
-export async function readSmallFile(path: string): Promise<string> {
-  refuseUnusable(await stat(path));
+export async function readSmallFile(path: string, maxMiB = 1): Promise<string> {
+  refuseUnusable(await stat(path), maxMiB);
   const file = await open(path, nonBlockingRead);
   try {
-    refuseUnusable(await file.stat());
-    const bytes = Buffer.allocUnsafe(largestBytes + 1);
+    refuseUnusable(await file.stat(), maxMiB);
+    const bytes = Buffer.allocUnsafe(maxMiB * bytesPerMiB + 1);
     let length = 0;
     for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead) {
       ({ bytesRead } = await file.read(bytes, length, bytes.length - length, null));
     }
-    return textOf(bytes, length);
+    return textOf(bytes, length, maxMiB);
   } finally {
     await file.close();
   }
@@ -44,7 +45,7 @@ export function readSmallFileSync(path: string): string {
   const file = openSync(path, nonBlockingRead);
   try {
     refuseUnusable(fstatSync(file));
-    const bytes = Buffer.allocUnsafe(largestBytes + 1);
+    const bytes = Buffer.allocUnsafe(bytesPerMiB + 1);
     let length = 0;
     for (let bytesRead = -1; bytesRead !== 0 && length < bytes.length; length += bytesRead) {
       bytesRead = readSync(file, bytes, length, bytes.length - length, null);
@@ -75,21 +76,25 @@ export function unreadableReason(thrown: unknown): string {
   return thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown reason';
 }
 
-function refuseUnusable(stats: Stats): void {
-  const kind = kindOf(stats);
+function refuseUnusable(stats: Stats, maxMiB = 1): void {
+  const kind = kindOf(stats, maxMiB);
   if (kind !== undefined) throw new UnusableFile(kind);
 }
 
-function kindOf(stats: Stats): string | undefined {
+function kindOf(stats: Stats, maxMiB = 1): string | undefined {
   if (stats.isFIFO()) return 'a pipe';
   if (stats.isDirectory()) return 'a folder';
   if (stats.isSocket()) return 'a socket';
   if (!stats.isFile()) return 'a device';
-  return stats.size > largestBytes ? 'larger than 1 MiB' : undefined;
+  return stats.size > maxMiB * bytesPerMiB ? tooLarge(maxMiB) : undefined;
 }
 
 /** Checks the size again, because a file may grow after the first check, and files in /proc report no size. */
-function textOf(bytes: Buffer, length: number): string {
-  if (length > largestBytes) throw new UnusableFile('larger than 1 MiB');
+function textOf(bytes: Buffer, length: number, maxMiB = 1): string {
+  if (length > maxMiB * bytesPerMiB) throw new UnusableFile(tooLarge(maxMiB));
   return bytes.toString('utf8', 0, length);
+}
+
+function tooLarge(maxMiB: number): string {
+  return `larger than ${String(maxMiB)} MiB`;
 }

@@ -98,6 +98,11 @@ export const commandCodes = {
     ExitCode.configuration,
     'hold: the history to keep is outside the stored range',
   ),
+  LABELS_REFUSED: kindWithThrownRemedy(
+    'fatal',
+    ExitCode.configuration,
+    'labels: the file cannot be read or has problems, or the source has no labels; nothing was changed',
+  ),
   FILTER_EXTEND_REFUSED: kindWithThrownRemedy(
     'fatal',
     ExitCode.configuration,

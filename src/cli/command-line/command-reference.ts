@@ -19,7 +19,7 @@ export const commandPages = {
     'completion',
     'help',
   ],
-  read: ['query', 'explain', 'diff', 'account-statement', 'verify', 'compare-pqs', 'views', 'index'],
+  read: ['query', 'explain', 'diff', 'account-statement', 'labels', 'verify', 'compare-pqs', 'views', 'index'],
   change: ['filter', 'rebuild', 'switch-participant', 'jobs', 'reset', 'reseed', 'quarantine'],
   remove: ['prune', 'hold', 'redact'],
   share: ['grant-roles', 'grant-reader', 'reader-token', 'webhook', 'projection', 'export', 'codegen', 'graphql'],

@@ -34,6 +34,7 @@ export const leastRoles = [
       'views list',
       'quarantine list',
       'hold list',
+      'labels list',
       'webhook list',
       'webhook dead-letters',
       'projection list',
@@ -152,6 +153,11 @@ export const leastRoles = [
     role: 'migrator',
     features: ['rebuild'],
     touches: 'creates and swaps schemas; needs the rights without `--yes` too',
+  },
+  {
+    role: 'migrator',
+    features: ['labels load', 'labels remove'],
+    touches: 'writes `party_labels` and `instrument_labels`',
   },
   {
     role: 'migrator',

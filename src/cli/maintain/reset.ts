@@ -21,7 +21,7 @@ export const resetCommand: Command = {
   operands: [],
   flags: [
     { name: 'to', value: 'OFFSET', doc: 'last offset to keep' },
-    { name: 'all', doc: 'delete all but packages, names of typed views and redactions' },
+    { name: 'all', doc: 'delete all but packages, names of typed views, labels and redactions' },
     yesFlag,
   ],
   examples: ['reset --to 120000', 'reset --all --yes'],

@@ -38,7 +38,11 @@ export interface IndexerRun extends AsyncDisposable {
 export async function runIndexer(env: Readonly<Record<string, string>>): Promise<IndexerRun> {
   const config = loadConfig({ INDEXER_HTTP_PORT: '0', INDEXER_RETRY_MAX_DELAY: '200ms', ...env });
   const log: string[] = [];
-  const logging = createLogger({ level: 'info', format: 'json', stream: { write: (line) => log.push(line) > 0 } });
+  const logging = createLogger({
+    level: config.indexer.logLevel,
+    format: 'json',
+    stream: { write: (line) => log.push(line) > 0 },
+  });
   const stop = new AbortController();
   const access = await openAccess(config.ledger, stop.signal);
   const { LEDGER_URL: ledgerUrl = '', DATABASE_URL: databaseUrl = '' } = env;

@@ -18,6 +18,7 @@ let hiddenIds: Readonly<Record<'archived' | 'party' | 'end' | 'middle', string>>
 let pqsFile: string;
 /** File with the SELECT of a projection, and the flag with the role that reads its rows. */
 let sqlFile: string;
+let labelFile = '';
 let readAs: readonly string[];
 
 interface Case {
@@ -101,6 +102,8 @@ beforeAll(async () => {
   hiddenIds = Object.fromEntries(texts) as typeof hiddenIds;
   pqsFile = join(world.folder, 'pqs-url');
   writeFileSync(pqsFile, world.url('reader'), { mode: 0o600 });
+  labelFile = join(world.folder, 'customers.csv');
+  writeFileSync(labelFile, 'party,label\nalice::1220,Alice\n');
   sqlFile = join(world.folder, 'events.sql');
   writeFileSync(
     sqlFile,
@@ -123,6 +126,7 @@ describe('least role for reading', () => {
     call('views list', ['views', 'list']),
     call('quarantine list', ['quarantine', 'list']),
     call('hold list', ['hold', 'list']),
+    call('labels list', ['labels', 'list']),
     call('webhook list', ['webhook', 'list']),
     call('projection list', ['projection', 'list']),
     call('jobs list', ['jobs', 'list']),
@@ -161,6 +165,8 @@ describe('least role for maintenance', () => {
     call('check', ['check', '--timeout', '60']),
     call('hold place', ['hold', 'place', 'replica']),
     call('hold release', ['hold', 'release', 'replica']),
+    { feature: 'labels load', calls: [() => ['labels', 'load', labelFile]] },
+    call('labels remove', ['labels', 'remove', 'customers']),
     call('export --hold', ['export', '--to', 'held', '--hold', 'lake']),
     {
       feature: 'webhook add',
