@@ -17,8 +17,8 @@ export const redactCommand: Command = {
     '(contract ID | exercise OFFSET:NODE | party PARTY) --reason TEXT [--include-active] [--with-exercises] [--exported DIR] [--yes]',
   summary: 'remove contents of a contract, an exercise or a party permanently',
   does: [
-    'Payloads, arguments and results become null, even if the ledger is read again. With --exported, pruned contents that are',
-    'only in that export are found too; the next export removes them from its files.',
+    'Payloads, arguments and results become null, even if the ledger is read again. Of a party, labels are removed too. With',
+    '--exported, pruned contents that are only in that export are found; the next export removes them from its files.',
   ],
   operands: [{ name: 'WHAT', words: ['contract', 'exercise', 'party'] }, { name: 'ID' }],
   flags: [
@@ -112,9 +112,10 @@ async function runRedaction(
   });
 }
 
-function lines({ skippedActive, onlyInLake, quarantined, ...counts }: RedactionPlan): readonly string[] {
+function lines({ skippedActive, onlyInLake, labels, quarantined, ...counts }: RedactionPlan): readonly string[] {
   const { contracts, interfaceViews, exercises, reassignments } = counts;
-  const rows = { contracts, interface_views: interfaceViews, exercises, reassignments };
+  const labelRows = labels > 0 ? { party_labels: labels } : {};
+  const rows = { contracts, interface_views: interfaceViews, exercises, reassignments, ...labelRows };
   const cells = Object.entries(rows).map(([table, count]) => [table, String(count), 'rows']);
   const columns = [fixedWidthColumn(16), numbers(12)];
   const output = [...aligned(cells, { indent: 2, gap: 1, columns })];

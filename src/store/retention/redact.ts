@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { type ClientBase, escapeIdentifier } from 'pg';
 import type { Database } from '../connection/database.ts';
 import { shortTransaction } from '../connection/short-transaction.ts';
-import { sql, tablesOf } from '../connection/query-builder.ts';
+import { countRows, sql, tablesOf } from '../connection/query-builder.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import {
   findContracts,
@@ -51,6 +51,8 @@ export interface RedactionPlan extends RowCounts {
   readonly skippedActive: number;
   /** Number of contracts that exist only in the export. For an exercise, 1 if it exists only there. */
   readonly onlyInLake: number;
+  /** Number of labels of the party; 0 if the subject is not a party. */
+  readonly labels: number;
   /** Offsets of quarantined updates that name one of the contracts. Their contents are kept. */
   readonly quarantined: readonly number[];
 }
@@ -64,11 +66,12 @@ export interface RedactionResult extends RedactionPlan {
 
 const emptyCounts: RowCounts = { contracts: 0, interfaceViews: 0, exercises: 0, reassignments: 0 };
 /** Counts for the redaction of one exercise. No contracts are searched in that case. */
-const defaults = { skippedActive: 0, onlyInLake: 0, quarantined: [] } as const;
+const defaults = { skippedActive: 0, onlyInLake: 0, labels: 0, quarantined: [] } as const;
 const batchContracts = 200;
 
 interface ContractsWithIds extends ContractMatches {
   readonly ids: readonly string[];
+  readonly labels: number;
   readonly quarantined: readonly number[];
 }
 
@@ -77,9 +80,16 @@ async function findMatches(
   schema: string,
   request: RedactionRequest & { readonly subject: ContractSubject },
 ): Promise<ContractsWithIds> {
-  const matches = await findContracts(client, schema, request);
+  const { subject } = request;
+  const labels = subject.kind === 'party' ? await countLabels(client, subject.party) : 0;
+  const matches = await findContracts(client, schema, { ...request, hasLabels: labels > 0 });
   const ids = [...matches.settled, ...matches.unsettled, ...matches.lakeOnly];
-  return { ...matches, ids, quarantined: await quarantinedOffsets(client, ids) };
+  return { ...matches, ids, labels, quarantined: await quarantinedOffsets(client, ids) };
+}
+
+async function countLabels(client: ClientBase, party: string): Promise<number> {
+  const rows = tablesOf(client).selectFrom('party_labels').where('party', '=', party).select(countRows);
+  return (await rows.executeTakeFirstOrThrow()).count;
 }
 
 /** Calculates what {@link redact} would remove; changes nothing. @throws IndexerError REDACTION_REFUSED */
@@ -95,12 +105,12 @@ export function planRedaction(database: Database, request: RedactionRequest): Pr
         onlyInLake: location === 'lake' ? 1 : 0,
       };
     }
-    const { ids, lakeOnly, skippedActive, quarantined } = await findMatches(client, database.schema, {
+    const { ids, lakeOnly, skippedActive, labels, quarantined } = await findMatches(client, database.schema, {
       ...request,
       subject,
     });
     const counts = await countContents(client, ids, request.exercises);
-    return { ...counts, skippedActive, onlyInLake: lakeOnly.length, quarantined };
+    return { ...counts, skippedActive, onlyInLake: lakeOnly.length, labels, quarantined };
   });
 }
 
@@ -149,22 +159,27 @@ export async function redact(
     findMatches(client, database.schema, { ...request, subject }),
   );
   const { settled, unsettled, lakeOnly, skippedActive, quarantined } = matches;
-  const batches = [
+  const contractBatches = [
     // A pruned contract may have been reassigned to another synchronizer and may return.
     ...chunks([...unsettled, ...lakeOnly]).map((ids) => ({ ids, restart: true })),
     ...chunks(settled).map((ids) => ({ ids, restart: false })),
   ];
+  const batches = contractBatches.length === 0 && matches.labels > 0 ? [{ ids: [], restart: false }] : contractBatches;
   let counts = emptyCounts;
+  let labels = 0;
   let doneCount = 0;
   for (const { ids, restart } of batches) {
     if (stop.aborted) break;
-    counts = sum(counts, await redactBatch(database, ids, restart, redactionId, request));
+    const removed = await redactBatch(database, ids, restart, redactionId, request);
+    counts = sum(counts, removed);
+    labels += removed.labels;
     doneCount += 1;
   }
   return {
     ...counts,
     skippedActive,
     onlyInLake: lakeOnly.length,
+    labels,
     quarantined,
     redactionId: doneCount === 0 ? undefined : redactionId,
     finished: doneCount === batches.length,
@@ -172,6 +187,7 @@ export async function redact(
 }
 
 /**
+ * Also removes the labels of a party, in the transaction that records the redaction.
  * @param restart whether the ledger may send these contracts again, so that the running writer has to begin a new
  * session. The statement for this comes first, because the writer also locks the stream row first
  */
@@ -181,19 +197,29 @@ function redactBatch(
   restart: boolean,
   redactionId: string,
   request: RedactionRequest,
-): Promise<RowCounts> {
+): Promise<RowCounts & { readonly labels: number }> {
   const pqs = escapeIdentifier(readSchemas(database.schema).pqs);
   return shortTransaction(database, async (client) => {
     await client.query(`select ${pqs}.__retention_lock()`);
     if (restart) await client.query(`select ${pqs}.__restart_writer()`);
-    await recordRedaction(client, redactionId, request);
+    const { subject } = request;
+    const labels = subject.kind === 'party' ? await removeLabels(client, subject.party) : 0;
+    await recordRedaction(client, redactionId, request, labels);
     const { rows } = await client.query<RowCounts>(
       `select contracts, interface_views as "interfaceViews", exercises, reassignments
          from ${pqs}.__redact_contracts($1, $2, $3)`,
       [ids, redactionId, request.exercises],
     );
-    return rows[0] ?? emptyCounts;
+    return { ...(rows[0] ?? emptyCounts), labels };
   });
+}
+
+async function removeLabels(client: ClientBase, party: string): Promise<number> {
+  const { numDeletedRows } = await tablesOf(client)
+    .deleteFrom('party_labels')
+    .where('party', '=', party)
+    .executeTakeFirst();
+  return Number(numDeletedRows);
 }
 
 function redactExercise(
@@ -234,6 +260,7 @@ async function recordRedaction(
   client: ClientBase,
   redactionId: string,
   { subject, reason }: RedactionRequest,
+  labels = 0,
 ): Promise<void> {
   const [offset, nodeId] = subject.kind === 'exercise' ? [subject.offset, subject.nodeId] : [null, null];
   await tablesOf(client)
@@ -247,6 +274,7 @@ async function recordRedaction(
       party: subject.kind === 'party' ? subject.party : null,
       reason,
       requested_by: sql`session_user`,
+      labels,
     })
     .onConflict((c) => c.doNothing())
     .execute();

@@ -17,6 +17,8 @@ export type ContractSubject =
 
 type ContractRequest = Pick<RedactionRequest, 'active' | 'exercises' | 'inLake'> & {
   readonly subject: ContractSubject;
+  /** Whether labels of the party are stored, which can be removed without any contract. */
+  readonly hasLabels: boolean;
 };
 
 export interface ContractMatches {
@@ -46,7 +48,7 @@ const activeStates: readonly string[] = ['active', 'unhosted', 'unassigned'];
 export async function findContracts(
   client: ClientBase,
   schema: string,
-  { subject, active, exercises, inLake: lakeContracts }: ContractRequest,
+  { subject, active, exercises, inLake: lakeContracts, hasLabels }: ContractRequest,
 ): Promise<ContractMatches> {
   const [storedCondition, arrivingCondition, value] =
     subject.kind === 'contract'
@@ -76,7 +78,7 @@ export async function findContracts(
   );
   const [first] = rows;
   const pruned = lakeContracts?.contracts ?? [];
-  if (first === undefined && pruned.length === 0) {
+  if (first === undefined && pruned.length === 0 && !hasLabels) {
     const message =
       subject.kind === 'contract' ? 'this contract is not stored here' : 'no contract of this party is stored here';
     const suggestions = subject.kind === 'party' ? await similarParties(client, schema, subject.party) : '';
