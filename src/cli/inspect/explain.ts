@@ -100,7 +100,7 @@ function* objectOf(explained: Explained): Generator<string> {
       yield '}';
     }
   }
-  yield '}';
+  yield `,"labels":${JSON.stringify(Object.fromEntries(explained.labels))}}`;
 }
 
 function* updateOf({ summary, events, transfers, changes }: ExplainedUpdate): Generator<string> {

@@ -2,6 +2,15 @@
 import type { Explained, ExplainedCommand, ExplainedUpdate, Rows } from '../../store/reads/explain.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { truncate, shortId, visible } from '../command-line/output.ts';
+import type {
+  Change,
+  ChangedField,
+  CommandOutcome,
+  ContractLifeRow,
+  Summary,
+  Transfer,
+  TreeRow,
+} from './explained-rows.ts';
 
 export interface LineFormat {
   /** Width of the terminal, in cells. */
@@ -13,7 +22,7 @@ export interface LineFormat {
 
 /** The lines in pieces. Each piece ends with a line break. */
 export function* explainedLines(explained: Explained, format: LineFormat): Generator<string> {
-  const formatter = new LineFormatter(format);
+  const formatter = new LineFormatter(format, explained.labels);
   if (explained.kind === 'update') yield* updateLines(explained, formatter, format);
   else if (explained.kind === 'contract') yield* lifeLines(explained.history, formatter);
   else yield* commandLines(explained, formatter, format);
@@ -29,10 +38,34 @@ const maxDetailLines = 4;
 class LineFormatter {
   readonly width: number;
   readonly #coloured: boolean;
+  readonly #labels: ReadonlyMap<string, string>;
 
-  constructor({ width, coloured }: LineFormat) {
+  constructor({ width, coloured }: LineFormat, labels: ReadonlyMap<string, string>) {
     this.width = width;
     this.#coloured = coloured;
+    this.#labels = labels;
+  }
+
+  /** A shortened party id, followed by its label in quotes. The label is escaped, because it may contain quotes. */
+  party(id: string): string {
+    const label = this.#labels.get(id);
+    return label === undefined ? shortId(id) : `${shortId(id)} ${JSON.stringify(label)}`;
+  }
+
+  parties(list: readonly string[] | null): string {
+    return (list ?? []).map((id) => this.party(id)).join(', ');
+  }
+
+  /** A value on one line, with shortened party ids. */
+  contents(value: unknown, emptyText = ''): string {
+    if (value === null || value === undefined) return emptyText;
+    if (typeof value === 'string') return /^[^\s:]+::\S+$/.test(value) ? this.party(value) : value;
+    if (Array.isArray(value)) return `[${value.map((element) => this.contents(element, 'none')).join(', ')}]`;
+    if (typeof value !== 'object') return JSON.stringify(value);
+    const fields = Object.entries(value).flatMap(([name, fieldValue]) =>
+      fieldValue === null ? [] : [`${name}: ${this.contents(fieldValue)}`],
+    );
+    return `{${fields.join(', ')}}`;
   }
 
   line(text: string, tone?: Tone): string {
@@ -65,109 +98,6 @@ class LineFormatter {
   }
 }
 
-interface Summary {
-  readonly offset: number;
-  readonly kind: string;
-  readonly update_id: string | null;
-  readonly previous_offset: number | null;
-  readonly next_offset: number | null;
-  readonly effective_at: string | null;
-  readonly record_time: string | null;
-  readonly indexed_at: string | null;
-  readonly synchronizer_id: string | null;
-  readonly command_id: string | null;
-  readonly workflow_id: string | null;
-  readonly user_id: string | null;
-  readonly act_as: readonly string[] | null;
-  readonly acting_parties: readonly string[] | null;
-  readonly event_count: number;
-  readonly paid_traffic_cost: number | null;
-  readonly trace_id: string | null;
-}
-
-interface ChangedField {
-  readonly field: readonly string[];
-  readonly before: unknown;
-  readonly after: unknown;
-}
-
-interface TreeRow {
-  readonly node_id: number;
-  readonly depth: number;
-  readonly event_type: string;
-  readonly template_fqn: string | null;
-  readonly package_version: string | null;
-  readonly choice: string | null;
-  readonly contract_id: string | null;
-  readonly acting_parties: readonly string[] | null;
-  readonly reason: string | null;
-  readonly before: unknown;
-  readonly after: unknown;
-  readonly changed: readonly ChangedField[] | null;
-  readonly other_contract_id: string | null;
-  readonly redaction_id: string | null;
-}
-
-interface Transfer {
-  readonly kind: string;
-  readonly sender: string | null;
-  readonly receiver: string | null;
-  readonly amount: string;
-  readonly instrument_id: string;
-  readonly reason: string | null;
-}
-
-interface Change {
-  readonly owner: string | null;
-  readonly kind: string;
-  readonly net: string;
-  readonly instrument_id: string;
-  readonly amount_in: string;
-  readonly amount_out: string;
-}
-
-interface ContractLifeRow {
-  readonly offset: number;
-  readonly event_type: string;
-  readonly effective_at: string | null;
-  readonly record_time: string | null;
-  readonly template_fqn: string | null;
-  readonly package_version: string | null;
-  readonly choice: string | null;
-  readonly interface_fqn: string | null;
-  readonly acting_parties: readonly string[] | null;
-  readonly synchronizer_id: string | null;
-  readonly target: string | null;
-  readonly other_contract_id: string | null;
-  readonly contents: unknown;
-  readonly reason: string | null;
-  readonly redaction_id: string | null;
-}
-
-interface CommandOutcome {
-  readonly offset: number;
-  readonly succeeded: boolean;
-  readonly update_id: string | null;
-  readonly record_time: string | null;
-  readonly submission_id: string | null;
-  readonly user_id: string | null;
-  readonly act_as: readonly string[] | null;
-  readonly error_code: string | null;
-  readonly error_category: number | null;
-  readonly status_code: number;
-  readonly reason: string | null;
-  readonly is_retryable: boolean | null;
-  readonly contract_id: string | null;
-  readonly template_fqn: string | null;
-  readonly choice: string | null;
-  readonly accepted_offset: number | null;
-  readonly deduplication_offset: number | null;
-  readonly deduplication_period: string | null;
-  readonly paid_traffic_cost: number | null;
-  readonly trace_id: string | null;
-  readonly redaction_id: string | null;
-}
-
 function* updateLines(update: ExplainedUpdate, formatter: LineFormatter, format: LineFormat): Generator<string> {
   const summary = JSON.parse(update.summary) as Summary;
   yield formatter.line(`${summary.kind} ${summary.update_id ?? ''}`, 'head');
@@ -177,9 +107,9 @@ function* updateLines(update: ExplainedUpdate, formatter: LineFormatter, format:
     ['recorded', time(summary.record_time)],
     ['indexed', time(summary.indexed_at)],
     ['synchronizer', summary.synchronizer_id],
-    ['by', parties(summary.acting_parties)],
+    ['by', formatter.parties(summary.acting_parties)],
     ['user', summary.user_id],
-    ['act as', parties(summary.act_as)],
+    ['act as', formatter.parties(summary.act_as)],
     ['command', summary.command_id],
     ['workflow', summary.workflow_id],
     ['cost', summary.paid_traffic_cost === null ? null : `${String(summary.paid_traffic_cost)} of traffic`],
@@ -234,44 +164,26 @@ function eventLines(row: TreeRow, formatter: LineFormatter): string {
 
 function detailsOf(row: TreeRow, formatter: LineFormatter, indent: string): string {
   const lines = [
-    ...(row.acting_parties === null || row.acting_parties.length === 0 ? [] : [`by ${parties(row.acting_parties)}`]),
+    ...(row.acting_parties === null || row.acting_parties.length === 0
+      ? []
+      : [`by ${formatter.parties(row.acting_parties)}`]),
     ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
     ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
-    ...changedLines(row.changed),
+    ...changedLines(row.changed, formatter),
     ...(row.event_type === 'archived' && row.changed === null && row.other_contract_id !== null && row.before !== null
       ? ['as it was']
       : []),
-    ...(row.event_type === 'created' && row.other_contract_id === null ? [formatContents(row.after)] : []),
-    ...(row.event_type === 'archived' && row.other_contract_id === null ? [formatContents(row.before)] : []),
+    ...(row.event_type === 'created' && row.other_contract_id === null ? [formatter.contents(row.after)] : []),
+    ...(row.event_type === 'archived' && row.other_contract_id === null ? [formatter.contents(row.before)] : []),
   ];
   return lines.map((text) => formatter.paragraph(text, indent)).join('');
 }
 
-function changedLines(changedFields: readonly ChangedField[] | null): readonly string[] {
+function changedLines(changedFields: readonly ChangedField[] | null, formatter: LineFormatter): readonly string[] {
   return (changedFields ?? []).map(
     ({ field, before, after }) =>
-      `${field.join('.')}: ${formatContents(before, 'none')} became ${formatContents(after, 'none')}`,
+      `${field.join('.')}: ${formatter.contents(before, 'none')} became ${formatter.contents(after, 'none')}`,
   );
-}
-
-/** A value on one line, with shortened party ids. */
-function formatContents(value: unknown, emptyText = ''): string {
-  if (value === null || value === undefined) return emptyText;
-  if (typeof value === 'string') return shortenParty(value);
-  if (Array.isArray(value)) return `[${value.map((element) => formatContents(element, 'none')).join(', ')}]`;
-  if (typeof value !== 'object') return JSON.stringify(value);
-  const fields = Object.entries(value).flatMap(([name, fieldValue]) =>
-    fieldValue === null ? [] : [`${name}: ${formatContents(fieldValue)}`],
-  );
-  return `{${fields.join(', ')}}`;
-}
-
-function shortenParty(text: string): string {
-  return /^[^\s:]+::\S+$/.test(text) ? shortId(text) : text;
-}
-
-function parties(list: readonly string[] | null): string {
-  return (list ?? []).map(shortId).join(', ');
 }
 
 function entityOf(fqn: string): string {
@@ -292,13 +204,16 @@ function* tokenLines({ transfers, changes }: ExplainedUpdate, formatter: LineFor
   for (const { kind, sender, receiver, amount, instrument_id: instrument, reason } of transfers.rows.map(
     (row) => JSON.parse(row) as Transfer,
   )) {
-    const partyPath = [sender, receiver].map((party) => (party === null ? '-' : shortId(party))).join(' to ');
+    const partyPath = [sender, receiver].map((party) => (party === null ? '-' : formatter.party(party))).join(' to ');
     yield formatter.line(`  ${kind} of ${amount} ${instrument}: ${partyPath}${reason === null ? '' : ` (${reason})`}`);
   }
   yield omittedLine(transfers, 'transfers', formatter);
   for (const { owner, kind, net, instrument_id: instrument } of changes.rows.map((row) => JSON.parse(row) as Change)) {
     const signedNet = net.startsWith('-') ? net : `+${net}`;
-    yield formatter.line(`  ${owner === null ? '-' : shortId(owner)}  ${signedNet} ${instrument}  ${kind}`, 'soft');
+    yield formatter.line(
+      `  ${owner === null ? '-' : formatter.party(owner)}  ${signedNet} ${instrument}  ${kind}`,
+      'soft',
+    );
   }
   yield omittedLine(changes, 'accounts', formatter);
 }
@@ -321,7 +236,7 @@ function* lifeLines(lifeRows: Rows, formatter: LineFormatter): Generator<string>
 function lifeDetails(row: ContractLifeRow, formatter: LineFormatter): string {
   const other = row.other_contract_id === null ? '' : shortId(row.other_contract_id);
   const lines = [
-    ...(row.acting_parties === null ? [] : [`by ${parties(row.acting_parties)}`]),
+    ...(row.acting_parties === null ? [] : [`by ${formatter.parties(row.acting_parties)}`]),
     ...(row.reason === null ? [] : [`reason: ${row.reason}`]),
     ...(row.target === null ? [] : [`from ${shortId(row.synchronizer_id ?? '')} to ${shortId(row.target)}`]),
     ...(row.event_type === 'assigned' ? [`on ${shortId(row.synchronizer_id ?? '')}`] : []),
@@ -330,7 +245,7 @@ function lifeDetails(row: ContractLifeRow, formatter: LineFormatter): string {
     ...(row.event_type === 'omitted' ? ['exercises up to this offset: raise --max-events'] : []),
     ...(row.redaction_id === null ? [] : [`contents removed by redaction ${row.redaction_id}`]),
     ...(other === '' ? [] : [row.event_type === 'created' ? `in place of ${other}` : `became ${other}`]),
-    formatContents(row.contents),
+    formatter.contents(row.contents),
   ];
   return lines.map((text) => formatter.paragraph(text, '        ')).join('');
 }
@@ -366,7 +281,7 @@ function outcomeLines(outcome: CommandOutcome, formatter: LineFormatter, { trace
     isAccepted ? '' : statusText(outcome),
     outcome.redaction_id === null ? '' : `contents removed by redaction ${outcome.redaction_id}`,
     subjects.every((part) => part === null) ? '' : `about: ${subjects.filter((part) => part !== null).join(' ')}`,
-    `${outcome.user_id === null ? '' : `by user ${outcome.user_id} `}${outcome.act_as === null ? '' : `as ${parties(outcome.act_as)}`}`.trim(),
+    `${outcome.user_id === null ? '' : `by user ${outcome.user_id} `}${outcome.act_as === null ? '' : `as ${formatter.parties(outcome.act_as)}`}`.trim(),
     outcome.submission_id === null ? '' : `submission ${outcome.submission_id}`,
     deduplicationOf(outcome),
     outcome.paid_traffic_cost === null ? '' : `cost ${String(outcome.paid_traffic_cost)} of traffic`,

@@ -8,6 +8,7 @@ import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import type { NodeRights } from '../../model/push/node-rights.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
+import { labelsIn } from './party-labels.ts';
 import { inSnapshot } from './snapshot-read.ts';
 
 export const explainable = ['update', 'contract', 'command'] as const;
@@ -49,7 +50,12 @@ export interface ExplainedCommand {
   readonly update: ExplainedUpdate | null;
 }
 
-export type Explained = ExplainedUpdate | ExplainedContract | ExplainedCommand;
+type Explanation = ExplainedUpdate | ExplainedContract | ExplainedCommand;
+
+export type Explained = Explanation & {
+  /** Labels of the parties in the rows, by party id. */
+  readonly labels: ReadonlyMap<string, string>;
+};
 
 /** Maximum characters of JSON for one kind of rows. It applies in addition to the limit on the number of rows. */
 const maxCharacters = 16_000_000;
@@ -68,14 +74,15 @@ export function readExplained(
     database,
     async (client) => {
       if (reader !== undefined) await client.query(`set local role ${escapeIdentifier(reader.role)}`);
-      return explainIn(client, database.schema, request);
+      const explanation = await explainIn(client, database.schema, request);
+      return { ...explanation, labels: await labelsIn(client, database.schema, textsOf(explanation)) };
     },
     reader?.rights,
   );
 }
 
-/** Explains this id in the current transaction. @param storage name of the storage schema @throws as readExplained */
-export function explainIn(client: ClientBase, storage: string, request: ExplainRequest): Promise<Explained> {
+/** Explains this id in the current transaction, without labels. @param storage name of the storage schema @throws as readExplained */
+export function explainIn(client: ClientBase, storage: string, request: ExplainRequest): Promise<Explanation> {
   return new Explainer(client, readSchemas(storage).explore, request).explain();
 }
 
@@ -90,7 +97,7 @@ class Explainer {
     this.#wanted = request;
   }
 
-  async explain(): Promise<Explained> {
+  async explain(): Promise<Explanation> {
     const { as: requestedKind } = this.#wanted;
     const updatePositions = requestedKind === null || requestedKind === 'update' ? await this.#places() : [];
     const contract = requestedKind === null || requestedKind === 'contract' ? await this.#contract() : undefined;
@@ -224,6 +231,16 @@ class Explainer {
         'check the id; explore.coverage lists the stored history and the reasons for gaps, a role limited to parties sees only theirs, and a command that the participant refused at once leaves no completion',
     });
   }
+}
+
+/** All rows of an explanation, as JSON. */
+function textsOf(explained: Explanation): readonly string[] {
+  if (explained.kind === 'contract') return explained.history.rows;
+  if (explained.kind === 'command') {
+    return [...explained.outcomes.rows, ...(explained.update === null ? [] : textsOf(explained.update))];
+  }
+  const { summary, events, transfers, changes } = explained;
+  return [summary, ...[events, transfers, changes].flatMap(({ rows }) => rows)];
 }
 
 const pageRows = 100;
