@@ -49,6 +49,28 @@ describe('the query page', needs(browserSkipReason), () => {
     expect(requests.filter((url) => !url.startsWith(`${indexer.httpUrl}/`) && !url.startsWith('data:'))).toEqual([]);
   });
 
+  it('displays labels as hints of cells with parties, and leaves the rows as they are', async () => {
+    const [{ party } = {}] = await query(database.url, 'select signatories[1] as party from explore.contracts limit 1');
+    await query(
+      database.url,
+      `insert into ledger.party_labels (party, source, label) values ('${String(party)}', 'file', 'A <b>customer</b> \u202e')`,
+    );
+    const { page, waitForText, errors } = await openQueryPage();
+    await page
+      .locator('#statement')
+      .fill('select signatories, signatories[1] as party, 1 as one from explore.contracts limit 1');
+    await page.locator('#statement').press('Control+Enter');
+    await waitForText('outcome', /^1 row, /);
+    await waitFor('the hint of the cell', async () => {
+      const hint = await page.locator('#rows td').nth(1).getAttribute('title');
+      return hint?.startsWith(`"A <b>customer</b> \\u202e" is ${String(party)}`) === true ? true : undefined;
+    });
+    expect(await page.locator('#rows td').nth(0).getAttribute('title')).toContain('customer');
+    expect(await page.locator('#rows td').nth(2).getAttribute('title')).toBeNull();
+    expect(await page.locator('#rows').innerText()).not.toContain('customer');
+    expect(errors).toEqual([]);
+  });
+
   it('runs statements from links of the status page', async () => {
     const { page, waitForText } = await openPage(browser, indexer.httpUrl);
     const link = page.getByRole('link', { name: 'Run in /query: query 2' });

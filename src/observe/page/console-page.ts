@@ -90,7 +90,7 @@ const statuses: Readonly<Record<string, number>> = { QUERY_REFUSED: 400, READER_
 /** The last one uses the others, and starts the page. */
 const consoleScripts = (
   'token questions address statements words suggest editor completion views ' +
-  'chart-plan chart results explained search console'
+  'chart-plan chart results labels explained search console'
 ).split(' ');
 
 type ConsoleRead = (reads: ConsoleReads, text: string, stop: AbortSignal) => Promise<string | ConsoleAnswer>;

@@ -6,6 +6,7 @@ import { drawChart, followWindow, prepareChart } from './chart.js';
 import { completeWith, prepareCompletion } from './completion.js';
 import { editor, fillEditor, prepareEditor } from './editor.js';
 import { prepareExplained } from './explained.js';
+import { prepareLabels, showLabels } from './labels.js';
 import { inWords, post, send } from './questions.js';
 import { showRows } from './results.js';
 import { prepareSearch } from './search.js';
@@ -88,6 +89,7 @@ async function rows(statement, signal) {
   const number = found.rows.length === 1 ? '1 row' : `${count(found.rows.length)} rows`;
   tell(`${found.complete ? number : `The first ${number}, there are more`}, ${milliseconds(found.milliseconds)}.`);
   showRows(found);
+  void showLabels(found, signal);
   const canDraw = prepareChart(found);
   byId('shown-as').hidden = !canDraw;
   showAs(canDraw && byId('as-chart').getAttribute('aria-pressed') === 'true' ? 'chart' : 'table');
@@ -171,6 +173,7 @@ async function prepare() {
     return item;
   });
   byId('ready').replaceChildren(...ready);
+  prepareLabels(found.explore);
   prepareSearch(found.explore, choose);
   window.addEventListener('hashchange', () => runNamed(found.queries));
   runNamed(found.queries);
