@@ -30,11 +30,13 @@ const explore: Readonly<Record<string, string>> = {
   featured_app_locks: 'is_featured locked vesting locks required missing required_for_issuer missing_for_issuer',
   featured_apps: 'contract_id is_active created_at_offset',
   filter_coverage: 'kind name from_offset reason',
+  instrument_labels: 'instrument_admin instrument_id name source',
   interface_coverage: 'interface_id state updated_at reason',
   interface_views: 'contract_id offset interface_fqn status_code template_fqn is_active',
   mining_rounds: 'status last_offset',
   participants: 'participant_number from_offset offset_shift',
   parties: 'party signatory_of observer_of witness_of exercised first_offset last_offset',
+  party_labels: 'party label kind labels',
   pending_transfer_instructions:
     'contract_id standard sender_account_id receiver_account_id created_at_offset synchronizer_id',
   reassignments: 'offset node_id kind contract_id template_fqn reassignment_id source target witnesses incomplete',

@@ -35,7 +35,7 @@ export interface Edge {
 export interface Graph {
   readonly nodes: readonly Node[];
   readonly functions: readonly GraphFunction[];
-  /** Views that the role may not read. */
+  /** Views that the role may not read, and views of labels. */
   readonly hidden: readonly { readonly schema: string; readonly view: string }[];
 }
 
@@ -48,8 +48,13 @@ export interface GraphFunction {
   readonly returns: string | null;
 }
 
-export function graphOf({ schemas, views, functions, hidden }: ReadSide): Graph {
+/** Views without a type, because clients could filter by their columns, and labels must not select rows. */
+const labelViews: ReadonlySet<string> = new Set(['party_labels', 'instrument_labels']);
+
+export function graphOf({ schemas, views: allViews, functions, hidden }: ReadSide): Graph {
   const names = new NodeNames();
+  const isLabelView = ({ kind, name }: ReadView): boolean => kind === 'explore' && labelViews.has(name);
+  const views = allViews.filter((view) => !isLabelView(view));
   const storedViews = new Set(views.filter(({ kind }) => kind === 'explore').map(({ name }) => name));
   return {
     nodes: views.map((view) => nodeOf(view, schemas.explore, storedViews, names)),
@@ -58,7 +63,10 @@ export function graphOf({ schemas, views, functions, hidden }: ReadSide): Graph 
       schema: schemas.explore,
       isShown: exploreFunctions.includes(readFunction.name),
     })),
-    hidden: hidden.map((view) => ({ schema: derivedSchema(schemas.storage), view })),
+    hidden: [
+      ...hidden.map((view) => ({ schema: derivedSchema(schemas.storage), view })),
+      ...allViews.filter(isLabelView).map(({ schema, name: view }) => ({ schema, view })),
+    ],
   };
 }
 
