@@ -25,6 +25,7 @@ export const groups: readonly Group[] = [
       ['Tokens', 'how-to/query/tokens.md'],
       ['Locks of tokens', 'how-to/query/locks.md'],
       ['Account statements', 'how-to/query/account-statements.md'],
+      ['Label parties and instruments', 'how-to/query/labels.md'],
       ['Traffic, rewards, validators', 'how-to/query/network.md'],
       ['Traffic costs', 'how-to/query/traffic-costs.md'],
       ['Commands', 'how-to/query/commands.md'],

@@ -180,6 +180,17 @@ interface HistoryChangesTable {
   readonly noted_at: Generated<Date>;
 }
 
+interface InstrumentLabelsTable {
+  readonly admin: string;
+  readonly instrument_id: string;
+  readonly source: string;
+  readonly name: string;
+  readonly symbol: string | null;
+  readonly decimals: number | null;
+  readonly note: string | null;
+  readonly loaded_at: Generated<Date>;
+}
+
 interface InterfaceViewsTable {
   readonly offset: number;
   readonly node_id: number;
@@ -190,17 +201,6 @@ interface InterfaceViewsTable {
   readonly status_details: ColumnType<unknown, string | null | undefined, string | null>;
   readonly implementation_package_id: string | null;
   readonly redaction_id: string | null;
-}
-
-interface InstrumentLabelsTable {
-  readonly admin: string;
-  readonly instrument_id: string;
-  readonly source: string;
-  readonly name: string;
-  readonly symbol: string | null;
-  readonly decimals: number | null;
-  readonly note: string | null;
-  readonly loaded_at: Generated<Date>;
 }
 
 interface JobsTable {

@@ -5,7 +5,7 @@
 import type { ModelRow } from '../privacy-history.ts';
 import { query } from '../../support/database.ts';
 
-const partyName = /[\w-]+::1220/g;
+const partyName = /[\w-]+::\w+/g;
 
 /**
  * Rows of party_labels and instrument_labels, one in each table for each party.
