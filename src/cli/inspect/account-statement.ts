@@ -3,7 +3,8 @@
  * others can reproduce.
  */
 import { loadConfig } from '../../config/config.ts';
-import type { AccountStatement, StatementRequest, AccountStatementRow } from '../../store/reads/account-statement.ts';
+import { otherOwnersOf, type AccountStatementRow } from '../../model/statement-row.ts';
+import type { AccountStatement, StatementRequest } from '../../store/reads/account-statement.ts';
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
 import { csvLine, escapeFormula } from '../../model/push/csv.ts';
@@ -103,12 +104,24 @@ async function printStatement(
   }
   const table = new StatementTable(statement.columns);
   await output.text([...headerLines(statement), '', ''].join('\n'));
-  await output.rows(statement.pages, table.format);
+  await output.rows(labeledPages(statement, table), table.format);
   await output.text(['', ...totalLines(statement.totals(), table), '', hash(), ''].join('\n'));
 }
 
+/** Passes the labels of each page to the table before its rows. */
+async function* labeledPages(
+  { pages, labels }: AccountStatement,
+  table: StatementTable,
+): AsyncGenerator<readonly AccountStatementRow[]> {
+  for await (const rows of pages) {
+    table.addLabels(await labels([...new Set(rows.flatMap(otherOwnersOf))]));
+    yield rows;
+  }
+}
+
 /** Prints one object, with each row on its own line. */
-async function json({ pages, totals, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
+async function json({ pages, labels, totals, sha256, ...head }: AccountStatement, output: Output): Promise<void> {
+  const parties = new Set<string>();
   await output.text(`${JSON.stringify(head).slice(0, -1)},"rows":[`);
   let separator = '';
   const lineOf = (row: AccountStatementRow): string => {
@@ -117,9 +130,11 @@ async function json({ pages, totals, sha256, ...head }: AccountStatement, output
     return line;
   };
   for await (const rows of pages) {
+    for (const party of rows.flatMap(otherOwnersOf)) parties.add(party);
     for (const chunk of joinRows(rows, lineOf)) await output.text(chunk);
   }
-  await output.text(`],"totals":${JSON.stringify(totals())},"sha256":"${sha256()}"}`);
+  const partyLabels = JSON.stringify(Object.fromEntries(await labels([...parties])));
+  await output.text(`],"labels":${partyLabels},"totals":${JSON.stringify(totals())},"sha256":"${sha256()}"}`);
 }
 
 /** Prints CSV for spreadsheets. Amounts are numbers, and no text is a formula. */

@@ -1,6 +1,6 @@
 /** An account statement as a table for people: shortened parties, US dollars with two decimal places, and totals. */
 import { roundDecimal } from '../../store/reads/decimal.ts';
-import type { AccountStatementRow } from '../../store/reads/account-statement.ts';
+import type { AccountStatementRow } from '../../model/statement-row.ts';
 import type { AccountTotal } from '../../store/reads/statement-totals.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { visible, type RowFormat } from '../command-line/output.ts';
@@ -57,6 +57,7 @@ class ShortParties {
 export class StatementTable {
   readonly #indexes: ReadonlyMap<string, number>;
   readonly #shortParties = new ShortParties();
+  readonly #labels = new Map<string, string>();
 
   /** @param columns names of the columns of the rows */
   constructor(columns: readonly string[]) {
@@ -86,7 +87,7 @@ export class StatementTable {
         ? ''
         : owners
             .split(', ')
-            .map((owner) => this.party(owner))
+            .map((owner) => this.#counterparty(owner))
             .join(', '),
       isChange ? cell('net') : '',
       cell('balance'),
@@ -96,6 +97,17 @@ export class StatementTable {
       isChange ? cell('amount_out') : '',
       cell('reason'),
     ];
+  }
+
+  /** Labels of parties that later rows name. */
+  addLabels(labels: ReadonlyMap<string, string>): void {
+    for (const [party, label] of labels) this.#labels.set(party, label);
+  }
+
+  /** A label does not replace the party: labels are not unique. */
+  #counterparty(party: string): string {
+    const label = this.#labels.get(party);
+    return label === undefined ? this.party(party) : `${label} (${this.party(party)})`;
   }
 
   party(party: string): string {

@@ -7,11 +7,10 @@ import {
   readAccountStatement,
   type AccountStatement,
   AccountStatementHash,
-  statementColumns,
   statementVersion,
   type AccountStatementHead,
-  type AccountStatementRow,
 } from '../../store/reads/account-statement.ts';
+import { statementColumns, type AccountStatementRow } from '../../model/statement-row.ts';
 import type { PrintLine } from '../command-line/command.ts';
 import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';

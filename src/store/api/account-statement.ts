@@ -2,8 +2,9 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ApiArguments, ApiPosition } from '../../model/push/read-api.ts';
+import { otherOwnersOf, type AccountStatementRow } from '../../model/statement-row.ts';
 import { textOf } from './route.ts';
-import { statementIn, type AccountStatementRow } from '../reads/account-statement.ts';
+import { statementIn } from '../reads/account-statement.ts';
 
 /** Limits of the answer: rows, and characters of all values. */
 const maxRows = 10_000;
@@ -38,6 +39,7 @@ export async function readStatementIn(
     notes,
     columns,
     rows,
+    labels: Object.fromEntries(await statement.labels([...new Set(rows.flatMap(otherOwnersOf))])),
     totals: statement.totals(),
     sha256: statement.sha256(),
   };

@@ -198,6 +198,7 @@ const accountStatement: ObjectRoute = {
     notes: 'Sentences about facts that the rows do not contain.',
     columns: 'Names of the columns.',
     rows: 'Rows as lists of texts, in the order of the columns.',
+    labels: 'Labels of the other owners that have one, by party; the hash does not cover them.',
     totals: 'Opening and closing balance of each account and instrument, and the sums of its changes by kind.',
     sha256: 'Hash of the statement.',
   },

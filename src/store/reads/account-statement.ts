@@ -4,6 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
+import { statementColumns, type AccountStatementRow } from '../../model/statement-row.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { refuseUnknownParty } from './known-parties.ts';
@@ -24,34 +25,8 @@ export interface StatementRequest {
   readonly to: AccountStatementBound | null;
 }
 
-export const statementColumns = [
-  'offset',
-  'record_time',
-  'update_id',
-  'provider',
-  'account_id',
-  'instrument_admin',
-  'instrument_id',
-  'kind',
-  'amount_in',
-  'amount_out',
-  'net',
-  'balance',
-  'locked',
-  'other_owners',
-  'reason',
-  'basis',
-  'unreadable_holdings',
-  'amulet_price',
-  'price_source',
-  'usd',
-] as const;
-
 /** Version of the rows and the hash. Statements of version 1 have no field `version`. */
 export const statementVersion = 2;
-
-/** Values as texts, in the order of {@link statementColumns}. Amounts have no trailing zeros; times are in UTC. */
-export type AccountStatementRow = readonly (string | null)[];
 
 export interface StatementBound {
   readonly offset: number;
@@ -81,6 +56,8 @@ export interface AccountStatement extends AccountStatementHead {
   readonly columns: readonly string[];
   /** Pages of rows. Iterate once, while `use` runs. */
   readonly pages: AsyncIterable<readonly AccountStatementRow[]>;
+  /** Labels of those of these parties that have one. They may change, so the hash does not cover them. */
+  readonly labels: (parties: readonly string[]) => Promise<ReadonlyMap<string, string>>;
   /** Totals by account, instrument and kind. Call it after all pages were read. */
   readonly totals: () => readonly AccountTotal[];
   /** Hash in hex, see {@link AccountStatementHash}. Call it after all pages were read. */
@@ -152,9 +129,23 @@ export async function statementIn(
       hash.add(row);
       totals.add((column) => row[columnIndexes.get(column) ?? -1] ?? null);
     }),
+    labels: (parties) => labelsOf(client, explore, parties),
     totals: () => totals.list(),
     sha256: () => hash.digest(),
   };
+}
+
+async function labelsOf(
+  client: ClientBase,
+  explore: string,
+  parties: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (parties.length === 0) return new Map();
+  const { rows } = await client.query<{ party: string; label: string }>(
+    `select party, label from ${explore}.party_labels where party = any ($1)`,
+    [parties],
+  );
+  return new Map(rows.map(({ party, label }) => [party, label]));
 }
 
 async function nextPage(client: ClientBase): Promise<readonly AccountStatementRow[]> {

@@ -51,11 +51,11 @@ async function writeFrames(name: string, updates: readonly { offset: number; upd
 }
 
 async function ownersIn(url: string): Promise<readonly string[]> {
-  const rows = await query<{ owner: string }>(
+  const rows = await query(
     url,
     'select owner from explore.token_holding_events where owner is not null group by 1 order by count(*) desc, 1',
   );
-  return rows.map(({ owner }) => owner);
+  return rows.map(({ owner }) => String(owner));
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StatementTable, totalLines } from '../../../src/cli/inspect/statement-table.ts';
-import { statementColumns } from '../../../src/store/reads/account-statement.ts';
+import { statementColumns } from '../../../src/model/statement-row.ts';
 import { StatementTotals } from '../../../src/store/reads/statement-totals.ts';
 
 const fingerprint = (last: string): string => `1220${'ab'.repeat(31)}${last}`;
@@ -30,6 +30,8 @@ describe('statement table', () => {
       kind: 'merge (internal)',
       account: 'at bob::1220cdefefef… savings',
     });
+    table.addLabels(new Map([[bob, 'Bob & Co']]));
+    expect(cellsOf(table, payment)['counterparty']).toBe('Bob & Co (bob::1220cdefefef…), DSO::1220abababab…');
     expect(cellsOf(table, { kind: 'opening', net: '5', balance: '5' })).toMatchObject({ net: '', balance: '5' });
   });
 
