@@ -92,7 +92,7 @@ comment on function :explore.token_leg_kind(text, boolean, boolean) is
 -- A change without a leg has its kind from the choices of its update, and from the holdings of other accounts in it. Without a
 -- proof, tokens that left an account count as sent, because their receiver may not be visible. Proofs that tokens were burnt or
 -- minted are: the kind of the transaction that the choice of the registry returns; or that the first event of the update contains
--- all holdings of the account, so that the ledger shows all that it caused. Neither counts if another account of the same
+-- all holdings of the account, so that all its consequences are visible. Neither counts if another account of the same
 -- instrument received or lost tokens. The holdings of other accounts are found by the primary key of exercises. In PL/pgSQL, so
 -- that nothing is read for a change with a leg.
 create or replace function :explore.token_change_cause(at_offset bigint, account_owner text, account_provider text, account_key text,

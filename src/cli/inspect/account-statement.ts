@@ -3,7 +3,7 @@
  * others can reproduce.
  */
 import { loadConfig } from '../../config/config.ts';
-import { otherOwnersOf, type AccountStatementRow } from '../../model/statement-row.ts';
+import { otherOwnersOf, type AccountStatementRow } from '../../store/reads/statement-row.ts';
 import type { AccountStatement, StatementRequest } from '../../store/reads/account-statement.ts';
 import { aligned } from '../command-line/aligned.ts';
 import type { Command, Terminal } from '../command-line/command.ts';
@@ -25,7 +25,7 @@ export const accountStatementCommand: Command = {
   summary: 'print token balances of a party and each change, with a hash',
   does: [
     'Starts with the balances at --from and ends with the balances at --to; default: the limits of the known history. The',
-    'table shortens parties, and shows US dollars with two decimal places; --json and --csv have complete values. Notes list',
+    'table shortens parties and rounds US dollars to two decimal places; --json and --csv have complete values. Notes list',
     'what the rows do not contain. --csv prints the stamp (participant, offsets, times, SHA-256) to standard error and writes',
     'an apostrophe before text that looks like a formula. `verify --account-statement FILE` compares the output of --json',
     'with the tables.',

@@ -1,6 +1,6 @@
 /** An account statement as a table for people: shortened parties, US dollars with two decimal places, and totals. */
 import { roundDecimal } from '../../store/reads/decimal.ts';
-import type { AccountStatementRow } from '../../model/statement-row.ts';
+import type { AccountStatementRow } from '../../store/reads/statement-row.ts';
 import type { AccountTotal } from '../../store/reads/statement-totals.ts';
 import { aligned } from '../command-line/aligned.ts';
 import { visible, type RowFormat } from '../command-line/output.ts';

@@ -10,7 +10,7 @@ import {
   statementVersion,
   type AccountStatementHead,
 } from '../../store/reads/account-statement.ts';
-import { statementColumns, type AccountStatementRow } from '../../model/statement-row.ts';
+import { statementColumns, type AccountStatementRow } from '../../store/reads/statement-row.ts';
 import type { PrintLine } from '../command-line/command.ts';
 import { usageError } from '../command-line/refusals.ts';
 import { withDatabase } from '../database/with-database.ts';

@@ -2,7 +2,7 @@
 import type { ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { ApiArguments, ApiPosition } from '../../model/push/read-api.ts';
-import { otherOwnersOf, type AccountStatementRow } from '../../model/statement-row.ts';
+import { otherOwnersOf, type AccountStatementRow } from '../reads/statement-row.ts';
 import { textOf } from './route.ts';
 import { statementIn } from '../reads/account-statement.ts';
 

@@ -4,7 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import { escapeIdentifier, type ClientBase } from 'pg';
-import { statementColumns, type AccountStatementRow } from '../../model/statement-row.ts';
+import { statementColumns, type AccountStatementRow } from './statement-row.ts';
 import type { Database } from '../connection/database.ts';
 import { readSchemas } from '../connection/read-schemas.ts';
 import { refuseUnknownParty } from './known-parties.ts';
@@ -101,21 +101,7 @@ export async function statementIn(
     await statementBoundAt(client, explore, endOffset),
   ];
   const head = { participant, party, instrument, admin, from: fromBound, to: toBound };
-  // The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows.
-  await client.query('set local cursor_tuple_fraction = 1');
-  await client.query(
-    `declare statement no scroll cursor for
-      select j."offset"::text, ${formatTime('j.record_time')}, j.update_id, j.provider, j.account_id,
-             j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
-             trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
-             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text,
-             trim_scale(j.amulet_price)::text, j.price_source, trim_scale(j.usd)::text
-        from ${explore}.account_statement($1, $2, $3) j
-       where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
-       order by j."offset", j.kind = 'closing', j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
-                j.account_id collate "C"`,
-    [party, beginOffset, endOffset, instrument, admin],
-  );
+  await declareCursor(client, explore, { ...request, begin: beginOffset, end: endOffset });
   const hash = new AccountStatementHash(head, statementVersion);
   const totals = new StatementTotals();
   const first = await nextPage(client);
@@ -133,6 +119,33 @@ export async function statementIn(
     totals: () => totals.list(),
     sha256: () => hash.digest(),
   };
+}
+
+interface CursorBounds {
+  readonly begin: number;
+  readonly end: number;
+}
+
+async function declareCursor(
+  client: ClientBase,
+  explore: string,
+  { party, instrument, admin, begin, end }: StatementRequest & CursorBounds,
+): Promise<void> {
+  // The cursor is planned for fetching all rows. By default, Postgres plans for fetching only the first rows.
+  await client.query('set local cursor_tuple_fraction = 1');
+  await client.query(
+    `declare statement no scroll cursor for
+      select j."offset"::text, ${formatTime('j.record_time')}, j.update_id, j.provider, j.account_id,
+             j.instrument_admin, j.instrument_id, j.kind, trim_scale(j.amount_in)::text, trim_scale(j.amount_out)::text,
+             trim_scale(j.net)::text, trim_scale(j.balance)::text, trim_scale(j.locked)::text,
+             array_to_string(j.other_owners, ', '), j.reason, j.basis, j.unreadable_holdings::text,
+             trim_scale(j.amulet_price)::text, j.price_source, trim_scale(j.usd)::text
+        from ${explore}.account_statement($1, $2, $3) j
+       where ($4::text is null or j.instrument_id = $4) and ($5::text is null or j.instrument_admin = $5)
+       order by j."offset", j.kind = 'closing', j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
+                j.account_id collate "C"`,
+    [party, begin, end, instrument, admin],
+  );
 }
 
 async function labelsOf(

@@ -7,7 +7,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { generateLongHistory } from '../../../packages/ledger-sandbox/src/demo/history.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
+import type { Ledger } from '../../../packages/ledger-sandbox/src/ledger/ledger.ts';
 import { program } from '../../cli/program.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { readRecording } from '../../recordings/recording.ts';
@@ -91,34 +93,50 @@ async function expectBooks(
   return compared;
 }
 
-describe('account statements of a demo month', needs(perlSkipReason), () => {
-  it('have the sums and values that a script in Perl computes from the frames', async () => {
-    await using sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
-    playDemo(sandbox.ledger, seed);
-    const database = await createMigratedDatabase(['ledger']);
-    const end = sandbox.ledger.ledgerEnd();
-    {
-      const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
-      await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
-      await indexer.reaches(end, 60_000);
-    }
-    const updates = sandbox.ledger
-      .range(0, end, Infinity)
-      .flatMap(({ offset, update }) => (update === undefined ? [] : [{ offset, update }]));
-    const frames = await writeFrames('demo.jsonl', updates);
-    const owners = await ownersIn(database.url);
-    const counts = await expectBooks(database.url, frames, {
-      parties: owners.slice(0, maxParties),
-      end,
-      isStrict: true,
-    });
-    console.log(JSON.stringify(counts));
-    for (const kind of ['sent', 'received', 'mint', 'burn', 'reward', 'traffic', 'merge', 'split', 'lock', 'unlock'])
-      expect(counts[kind], kind).toBeGreaterThan(5);
-    for (const source of ['choice', 'configuration', 'holding', 'open round'])
-      expect(counts[`price by ${source}`], source).toBeGreaterThan(5);
-    await database.drop();
-  });
+/** Indexes a generated ledger, and compares its statements. */
+async function expectBooksOf(generate: (ledger: Ledger) => void): Promise<Readonly<Record<string, number>>> {
+  await using sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
+  generate(sandbox.ledger);
+  const database = await createMigratedDatabase(['ledger']);
+  const end = sandbox.ledger.ledgerEnd();
+  {
+    const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
+    await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
+    await indexer.reaches(end, 120_000);
+  }
+  const updates = sandbox.ledger
+    .range(0, end, Infinity)
+    .flatMap(({ offset, update }) => (update === undefined ? [] : [{ offset, update }]));
+  const frames = await writeFrames('generated.jsonl', updates);
+  const parties = (await ownersIn(database.url)).slice(0, maxParties);
+  const counts = await expectBooks(database.url, frames, { parties, end, isStrict: true });
+  await database.drop();
+  return counts;
+}
+
+describe('account statements of the demo', needs(perlSkipReason), () => {
+  it.each([
+    ['a month', (ledger: Ledger) => playDemo(ledger, seed)],
+    [
+      'half a year with changing prices',
+      (ledger: Ledger) =>
+        generateLongHistory(ledger, {
+          seed,
+          startAt: Date.parse('2026-01-01T00:00:00Z'),
+          now: Date.parse('2026-07-01T00:00:00Z'),
+        }),
+    ],
+  ])(
+    'have the sums and values that a script in Perl computes from the frames of %s',
+    async (_, generate) => {
+      const counts = await expectBooksOf(generate);
+      const kinds = ['sent', 'received', 'mint', 'burn', 'reward', 'traffic', 'merge', 'split', 'lock', 'unlock'];
+      const sources = ['choice', 'open round'].map((source) => `price by ${source}`);
+      for (const name of [...kinds, ...sources])
+        expect(counts[name] ?? 0, `${name} in ${JSON.stringify(counts)}`).toBeGreaterThan(5);
+    },
+    600_000,
+  );
 });
 
 describe('account statements of a recorded participant', needs(perlSkipReason), () => {
@@ -140,7 +158,6 @@ describe('account statements of a recorded participant', needs(perlSkipReason), 
       end: recording.end,
       isStrict: false,
     });
-    console.log(JSON.stringify(counts));
     expect(counts['rows']).toBeGreaterThan(20);
   });
 });

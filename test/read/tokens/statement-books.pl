@@ -9,7 +9,7 @@ use Math::BigInt;
 
 my ($frames_file, $statements_file) = @ARGV;
 my ($party, $from, $to, $strict);
-my $unit = Math::BigInt->new(10)->bpow(10);
+my $unit = Math::BigInt->new('10000000000');
 my @problems;
 my %compared = (rows => 0, accounts => 0, priced => 0);
 
@@ -25,12 +25,11 @@ sub units {
 # Product of two amounts, rounded to units, halves to the even neighbor.
 sub product {
     my ($one, $other) = @_;
-    my $exact = $one->copy->bmul($other);
-    my $negative = $exact->is_neg;
-    my ($whole, $rest) = $exact->copy->babs->bdiv($unit);
-    my $double = $rest->copy->bmul(2)->bcmp($unit);
-    $whole->binc if $double > 0 || $double == 0 && $whole->is_odd;
-    return $negative ? $whole->bneg : $whole;
+    my $exact = $one * $other;
+    my $size = $exact < 0 ? -$exact : $exact;
+    my ($whole, $double) = ($size / $unit, ($size % $unit) * 2);
+    $whole = $whole + 1 if $double > $unit || $double == $unit && $whole % 2 == 1;
+    return $exact < 0 ? -$whole : $whole;
 }
 
 # --- The frames -------------------------------------------------------------------------------------------------------
@@ -82,8 +81,8 @@ sub move {
     my $holding = $held{$contract} or return;
     my $change = $update->{changes}{ $holding->{owner} }{ $holding->{key} } //=
         { in => Math::BigInt->new(0), out => Math::BigInt->new(0), locked => Math::BigInt->new(0), token => $holding->{token} };
-    $change->{ $sign > 0 ? 'in' : 'out' }->badd($holding->{amount});
-    $change->{locked}->badd($holding->{amount}->copy->bmul($sign)) if $holding->{locked};
+    $change->{ $sign > 0 ? 'in' : 'out' } += $holding->{amount};
+    $change->{locked} += $holding->{amount} * $sign if $holding->{locked};
 }
 
 sub created {
@@ -246,7 +245,7 @@ sub check_statement {
         my ($balance, $locked) = (units($row->{balance}), units($row->{locked}));
         $compared{rows}++;
         if ($row->{kind} eq 'opening') {
-            $sums{$key} = $balance->copy;
+            $sums{$key} = $balance;
         } elsif ($row->{kind} eq 'closing') {
             $closed{$key} = [ $balance, $locked ];
             problem($where, 'closing is not opening and changes') unless ($sums{$key} // 0) == $balance;

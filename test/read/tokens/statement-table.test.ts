@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StatementTable, totalLines } from '../../../src/cli/inspect/statement-table.ts';
-import { statementColumns } from '../../../src/model/statement-row.ts';
+import { statementColumns } from '../../../src/store/reads/statement-row.ts';
 import { StatementTotals } from '../../../src/store/reads/statement-totals.ts';
 
 const fingerprint = (last: string): string => `1220${'ab'.repeat(31)}${last}`;
@@ -12,8 +12,9 @@ function rowOf(values: Readonly<Record<string, string>>): readonly (string | nul
 }
 
 function cellsOf(table: StatementTable, values: Readonly<Record<string, string>>): Record<string, string> {
-  const [cells = []] = table.format.lines(rowOf(values));
-  return Object.fromEntries(table.format.columns.map(({ title }, index) => [title, cells[index] ?? '']));
+  const { format } = table;
+  const [cells = []] = format.lines(rowOf(values));
+  return Object.fromEntries(format.columns.map(({ title }, index) => [title, cells[index] ?? '']));
 }
 
 describe('statement table', () => {
