@@ -164,15 +164,15 @@ comment on function :explore.known_offset(timestamptz) is
   'Last offset at or before a time, by ledger effective time; the checkpoint if no later update is stored. SQLSTATE LI003 if the active contracts at that time are not known: before the known ranges, and in a gap.';
 
 -- A quoted literal has no type. Without this function, Postgres could not choose between an offset and a time.
-create or replace function :explore.known_offset(at text) returns bigint
+create or replace function :explore.known_offset("position" text) returns bigint
   language plpgsql stable parallel safe
   set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if at ~ '^\s*\d+\s*$' then
-    return :explore.known_offset(at::bigint);
+  if "position" ~ '^\s*\d+\s*$' then
+    return :explore.known_offset("position"::bigint);
   end if;
-  return :explore.known_offset(at::timestamptz);
+  return :explore.known_offset("position"::timestamptz);
 end
 $$;
 comment on function :explore.known_offset(text) is

@@ -272,12 +272,12 @@ end;
 comment on function :explore.active_at(timestamptz, text) is
   'Contracts of a template (of all templates with null) that were active at a time, by ledger effective time. A time after all stored updates, such as now(), returns the contracts active at the checkpoint. Needs a time with a known state, see coverage; other times are rejected with SQLSTATE LI003. Works with any shape.';
 
-create or replace function :explore.active_at(at text, template text default null)
+create or replace function :explore.active_at("position" text, template text default null)
   returns setof :explore.active_contracts
   language sql stable parallel safe rows 1000
 begin atomic
   select a.*
-    from (select :explore.known_offset(at) as at_offset offset 0) k
+    from (select :explore.known_offset("position") as at_offset offset 0) k
    cross join lateral :explore.active_at(k.at_offset, template) a;
 end;
 comment on function :explore.active_at(text, text) is

@@ -301,12 +301,12 @@ end;
 comment on function :explore.token_balances_at(timestamptz) is
   'Balance of each account and instrument at a time, by ledger effective time. Needs a time with a known state, see coverage, at which holdings are complete, see interface_coverage; other times are rejected with SQLSTATE LI003.';
 
-create or replace function :explore.token_balances_at(at text)
+create or replace function :explore.token_balances_at("position" text)
   returns setof :explore.token_balances
   language sql stable parallel safe rows 1000
 begin atomic
   select b.*
-    from (select :explore.known_offset(at) as at_offset offset 0) k
+    from (select :explore.known_offset("position") as at_offset offset 0) k
    cross join lateral :explore.token_balances_at(k.at_offset) b;
 end;
 comment on function :explore.token_balances_at(text) is

@@ -215,13 +215,13 @@ end;
 comment on function :explore.diff(timestamptz, timestamptz, text, text) is
   'Changes between two times, by ledger effective time, with the columns of diff between two offsets.';
 
-create or replace function :explore.diff("from" text, "to" text, template text default null, party text default null)
+create or replace function :explore.diff(from_position text, to_position text, template text default null, party text default null)
   returns table (template_fqn text, before bigint, created bigint, assigned bigint, archived bigint, unassigned bigint,
                  unhosted bigint, unchanged bigint, after bigint, net bigint)
   language sql stable parallel safe rows 100
 begin atomic
   select d.*
-    from (select :explore.known_offset("from") as begins, :explore.known_offset("to") as ends offset 0) k
+    from (select :explore.known_offset(from_position) as begins, :explore.known_offset(to_position) as ends offset 0) k
    cross join lateral :explore.diff(k.begins, k.ends, template, party) d;
 end;
 comment on function :explore.diff(text, text, text, text) is

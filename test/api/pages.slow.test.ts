@@ -163,9 +163,14 @@ describe('answers', () => {
     const { text } = await world.get(`/api/explain?id=${required['id'] ?? ''}`);
     expect(JSON.parse(text)).toMatchObject({ kind: 'contract', history: { omitted: 0 } });
     const statement = await world.get(`/api/account-statement?party=${encodeURIComponent(required['party'] ?? '')}`);
-    const { rows, sha256, columns } = JSON.parse(statement.text) as Record<string, readonly unknown[]>;
+    const { rows, sha256, columns, totals, version } = JSON.parse(statement.text) as Record<string, readonly unknown[]>;
     expect(rows?.length).toBeGreaterThan(2);
-    expect(columns).toContain('balance');
+    expect(columns).toEqual(expect.arrayContaining(['balance', 'kind', 'usd']));
+    expect([version, rows?.at(-1)]).toEqual([2, expect.arrayContaining(['closing'])]);
+    expect(totals?.[0]).toMatchObject({ opening: '0', closing: expect.any(String) as string });
+    expect(totals?.length).toBe(rows?.filter((row) => (row as readonly unknown[]).includes('closing')).length);
+    const unknown = await world.get(`/api/account-statement?party=${encodeURIComponent(`${required['party'] ?? ''}f`)}`);
+    expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining(required['party'] ?? '')]);
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 

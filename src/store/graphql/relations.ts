@@ -236,6 +236,7 @@ export function derivedRelations(columns: ReadonlyMap<string, string>): readonly
  * by the views. `wait_for_offset` is for reading your own writes: it waits until they are stored.
  */
 export const exploreFunctions: readonly string[] = [
+  'account_statement',
   'active',
   'active_at',
   'active_by_key',
