@@ -169,7 +169,9 @@ describe('answers', () => {
     expect([version, rows?.at(-1)]).toEqual([2, expect.arrayContaining(['closing'])]);
     expect(totals?.[0]).toMatchObject({ opening: '0', closing: expect.any(String) as string });
     expect(totals?.length).toBe(rows?.filter((row) => (row as readonly unknown[]).includes('closing')).length);
-    const unknown = await world.get(`/api/account-statement?party=${encodeURIComponent(`${required['party'] ?? ''}f`)}`);
+    const unknown = await world.get(
+      `/api/account-statement?party=${encodeURIComponent(`${required['party'] ?? ''}f`)}`,
+    );
     expect([unknown.status, unknown.text]).toEqual([404, expect.stringContaining(required['party'] ?? '')]);
     expect(sha256).toMatch(/^[0-9a-f]{64}$/);
   });
