@@ -104,24 +104,12 @@ const volatile: Readonly<Record<string, string>> = {
  * packages to be read.
  */
 const tablesWithoutHistory = new Set([
-  'packages',
-  'omitted_fields',
-  'typed_columns',
-  'typed_views',
-  'coverage',
-  'retention_holds',
-  'party_labels',
-  'instrument_labels',
-  'reader_tokens',
-  'node_sessions',
-  'webhook_dead_letters',
-  'webhook_secrets',
-  'webhooks',
-  'jobs',
-  'verifications',
-  'projections',
-  'projection_changes',
-  'user_projections',
+  ...'packages omitted_fields typed_columns typed_views coverage retention_holds party_labels instrument_labels reader_tokens node_sessions'.split(
+    ' ',
+  ),
+  ...'webhook_dead_letters webhook_secrets webhooks jobs verifications projections projection_changes user_projections'.split(
+    ' ',
+  ),
   ...projectionNames.map((name): string => projectedTable(name)).concat('history_changes'),
 ]);
 
