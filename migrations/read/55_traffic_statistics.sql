@@ -1,48 +1,59 @@
 -- Usual costs of commands, and commands that cost more than usual. An update has one cost, see traffic_costs. Rejected
 -- commands are not counted, because they cost less than the same command if it is accepted.
 
--- A range of record times is converted to offsets first, so that the stored first events are read by their index.
+-- A range of record times is converted to offsets first, so that the stored first events are read by their index, without
+-- a test of each row. The newest updates have no stored first event yet, so theirs are looked up.
 create or replace function :explore.traffic_cost_offsets(from_time timestamptz, to_time timestamptz)
-  returns table (from_offset bigint, to_offset bigint)
+  returns table (from_offset bigint, stored_offset bigint, to_offset bigint)
   language plpgsql stable parallel safe rows 1
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
 as $$
 begin
-  return query
-    select min(u."offset"), max(u."offset")
-      from :storage.updates u
-     where u.paid_traffic_cost is not null
-       and (from_time is null or u.record_time >= from_time) and (to_time is null or u.record_time < to_time);
+  select min(u."offset"), max(u."offset") into from_offset, to_offset
+    from :storage.updates u
+   where u.paid_traffic_cost is not null
+     and (from_time is null or u.record_time >= from_time) and (to_time is null or u.record_time < to_time);
+  stored_offset := coalesce(
+    (select least(upper(r.stored) - 1, traffic_cost_offsets.to_offset)
+       from unnest(:explore.projected_ranges('traffic_costs')) r (stored)
+      where r.stored @> traffic_cost_offsets.from_offset), from_offset - 1);
+  return next;
 end
 $$;
 comment on function :explore.traffic_cost_offsets(timestamptz, timestamptz) is
-  'First and last offset, both inclusive, of the updates of traffic_costs from a record time until before another. A null time is no limit; null if there are no such updates.';
+  'First and last offset, both inclusive, of the updates of traffic_costs from a record time until before another, and the last offset up to which their first events are stored. A null time is no limit; null if there are no such updates.';
 
 -- Versions of a package have different numbers of the same template, so a group of them has the smallest number.
-create or replace function :explore.traffic_cost_groups(from_offset bigint, to_offset bigint, from_time timestamptz, to_time timestamptz)
+create or replace function :explore.traffic_cost_groups(from_offset bigint, stored_offset bigint, to_offset bigint,
+                                                        from_time timestamptz, to_time timestamptz)
   returns table ("offset" bigint, record_time timestamptz, workflow_id text, bytes bigint, app_pk integer, template_pk integer,
                  choice_pk integer)
   language sql stable parallel safe rows 1000
 begin atomic
-  select u."offset", u.record_time, u.workflow_id, u.paid_traffic_cost, t.app_pk, t.template_pk, h.choice_pk
-    from updates u
-    left join (select p.* from projected_traffic_costs p
-                where p."offset" between from_offset and to_offset
-                  and (select range_agg(r.stored) from unnest(:explore.projected_ranges('traffic_costs')) r (stored)) @> p."offset"
-               offset 0) p on p."offset" = u."offset"
-    left join lateral (select e.* from :explore.first_event(u."offset") e where p."offset" is null offset 0) f on true
+  select u."offset", u.record_time, u.workflow_id, u.bytes, t.app_pk, t.template_pk, h.choice_pk
+    from (
+      select u."offset", u.record_time, u.workflow_id, u.paid_traffic_cost as bytes, p.template_pk, p.choice_pk
+        from updates u
+        left join (select p.* from projected_traffic_costs p where p."offset" between from_offset and stored_offset) p
+               on p."offset" = u."offset"
+       where u.paid_traffic_cost is not null and u."offset" between from_offset and stored_offset
+         and (from_time is null or u.record_time >= from_time) and (to_time is null or u.record_time < to_time)
+      union all
+      select u."offset", u.record_time, u.workflow_id, u.paid_traffic_cost, f.template_pk, f.choice_pk
+        from updates u
+        left join lateral :explore.first_event(u."offset") f on true
+       where u.paid_traffic_cost is not null and u."offset" > stored_offset and u."offset" <= to_offset
+         and (from_time is null or u.record_time >= from_time) and (to_time is null or u.record_time < to_time)) u
     left join (select n.template_pk as first_pk, min(n.template_pk) over (partition by coalesce(n.package_name, n.package_id)) as app_pk,
                       min(n.template_pk) over (partition by coalesce(n.package_name, n.package_id), n.module_name, n.entity_name)
                         as template_pk
-                 from templates n offset 0) t on t.first_pk = coalesce(p.template_pk, f.template_pk)
+                 from templates n offset 0) t on t.first_pk = u.template_pk
     left join (select n.choice_pk as first_pk, min(n.choice_pk) over (partition by n.choice) as choice_pk
-                 from choices n offset 0) h on h.first_pk = coalesce(p.choice_pk, f.choice_pk)
-   where u.paid_traffic_cost is not null and u."offset" between from_offset and to_offset
-     and (from_time is null or u.record_time >= from_time) and (to_time is null or u.record_time < to_time);
+                 from choices n offset 0) h on h.first_pk = u.choice_pk;
 end;
-comment on function :explore.traffic_cost_groups(bigint, bigint, timestamptz, timestamptz) is
-  'Costs of the updates in a range of offsets, both inclusive, and of record times, with the smallest numbers of the same app, template and choice.';
+comment on function :explore.traffic_cost_groups(bigint, bigint, bigint, timestamptz, timestamptz) is
+  'Costs of the updates in a range of offsets, both inclusive, and of record times, with the smallest numbers of the same app, template and choice. First events are stored up to stored_offset.';
 
 -- Only the columns of the dimension are grouped, because percentiles of groups cannot be combined.
 create or replace function :explore.traffic_cost_percentiles(from_time timestamptz, to_time timestamptz, dimension text default 'choice')
@@ -52,7 +63,6 @@ create or replace function :explore.traffic_cost_percentiles(from_time timestamp
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
   set jit = off
-  set work_mem = '32MB'
 as $$
 declare
   span record;
@@ -74,7 +84,7 @@ begin
                case when dimension = 'user' then c.user_id end as user_id,
                count(*) as updates, sum(g.bytes) as bytes,
                percentile_disc(array[0.5, 0.75, 0.95]) within group (order by g.bytes) as costs, max(g.bytes) as max
-          from :explore.traffic_cost_groups(span.from_offset, span.to_offset, from_time, to_time) g
+          from :explore.traffic_cost_groups(span.from_offset, span.stored_offset, span.to_offset, from_time, to_time) g
           left join (select c."offset", c.user_id from :storage.completions c
                       where dimension = 'user' and c.status_code = 0
                         and c."offset" between span.from_offset and span.to_offset) c on c."offset" = g."offset"
@@ -99,7 +109,6 @@ create or replace function :explore.traffic_cost_outliers(from_time timestamptz,
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
   set jit = off
-  set work_mem = '32MB'
 as $$
 declare
   usual_from constant timestamptz := from_time - interval '7 days';
@@ -111,7 +120,7 @@ begin
   return query
     with usual_costs as materialized (
       select g.template_pk, g.choice_pk, count(*) as updates, percentile_disc(array[0.5, 0.95]) within group (order by g.bytes) as costs
-        from :explore.traffic_cost_groups(usual.from_offset, usual.to_offset, usual_from, from_time) g
+        from :explore.traffic_cost_groups(usual.from_offset, usual.stored_offset, usual.to_offset, usual_from, from_time) g
        where g.template_pk is not null
        group by 1, 2
       having count(*) >= 20)
@@ -119,7 +128,7 @@ begin
            coalesce(t.package_name, t.package_id),
            :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name), h.choice, g.bytes, n.updates,
            n.costs[1], n.costs[2], g.bytes - n.costs[2], round(g.bytes / nullif(n.costs[1], 0)::numeric, 2)
-      from :explore.traffic_cost_groups(recent.from_offset, recent.to_offset, from_time, to_time) g
+      from :explore.traffic_cost_groups(recent.from_offset, recent.stored_offset, recent.to_offset, from_time, to_time) g
       join usual_costs n on n.template_pk = g.template_pk and n.choice_pk is not distinct from g.choice_pk and g.bytes > n.costs[2]
       join :storage.templates t on t.template_pk = g.template_pk
       left join :storage.choices h on h.choice_pk = g.choice_pk

@@ -183,7 +183,7 @@ grant execute on function
   :explore.traffic_amulet_left(text, text, bigint),
   :explore.traffic_amulet_price(text, timestamp with time zone, bigint, boolean),
   :explore.traffic_bought(text, bigint, bigint),
-  :explore.traffic_cost_groups(bigint, bigint, timestamp with time zone, timestamp with time zone),
+  :explore.traffic_cost_groups(bigint, bigint, bigint, timestamp with time zone, timestamp with time zone),
   :explore.traffic_cost_of(text, bigint),
   :explore.traffic_cost_offsets(timestamp with time zone, timestamp with time zone),
   :explore.traffic_cost_outliers(timestamp with time zone, timestamp with time zone),

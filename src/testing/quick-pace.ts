@@ -17,5 +17,5 @@ export const quickPace: PollIntervals = {
   nodeRightsMs: 2_000,
   metricsMs: 0,
   expiredTokensMs: 1_000,
-  trafficMs: 1_000,
+  trafficMs: 5_000,
 };

@@ -25,7 +25,7 @@ function urlOf(kind: (typeof kinds)[number]): string {
 }
 
 beforeAll(async () => {
-  world = await HistoryWorld.open(200);
+  world = await HistoryWorld.open(1_500);
   await turnJitOff(world.database.url);
   await world.index('ledger', { LEDGER_INTERFACES: 'tokens', INDEXER_START: 'genesis' });
   folder = mkdtempSync(join(tmpdir(), 'projection-roles-'));

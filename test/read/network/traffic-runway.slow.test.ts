@@ -177,7 +177,7 @@ describe('metrics of the runway', () => {
 
   it('have the shortest time of both rates, and no series for a figure that is not known', async () => {
     const now = Math.floor(Date.now() / hour) * hour;
-    const newest = plannedCommands(seed, 9, now - 9 * day - hour).filter(({ at }) => at < Date.now());
+    const newest = plannedCommands(seed, 10, now - 9 * day - hour).filter(({ at }) => at < Date.now());
     await using sandbox = await startSandbox({ limits: { checkpointIntervalMs: 50 } });
     const world = new TrafficWorld(sandbox.ledger, trafficCost(10n ** 12n, amuletPrice), now - 9 * day - hour);
     world.buy(now - 9 * day - hour + 1, 10n ** 9n, false);
