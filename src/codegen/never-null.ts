@@ -57,7 +57,8 @@ const explore: Readonly<Record<string, string>> = {
   token_holdings_unreadable: 'contract_id template_fqn reason signatories observers is_active created_at_offset',
   token_legs: 'offset basis kind',
   token_transfer_steps: 'offset node_id choice standard sender_account_id receiver_account_id acting_parties',
-  token_locks: 'contract_id account_id amount reason basis is_locked_now created_at_offset template_fqn synchronizer_id',
+  token_locks:
+    'contract_id account_id amount reason basis is_locked_now created_at_offset template_fqn synchronizer_id',
   token_movements: 'offset kind basis movements',
   token_transfers: 'offset kind basis',
   token_vesting_schedule: 'lock_contract_id account_id from_day to_day freed_total',
