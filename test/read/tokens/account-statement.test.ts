@@ -134,7 +134,7 @@ describe('account_statement', () => {
     };
     const at = await update(
       14,
-      exercisedEvent('00erules', 'ExternalPartyAmuletRules:ExternalPartyAmuletRules', 'TransferFactory_Transfer', {
+      exercisedEvent('00rules', 'ExternalPartyAmuletRules:ExternalPartyAmuletRules', 'TransferFactory_Transfer', {
         by: [alice],
         last: 2,
         argument: { expectedAdmin: dso, transfer: transferArgument, extraArgs: { context } },

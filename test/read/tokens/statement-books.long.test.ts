@@ -25,7 +25,7 @@ const seed = 31;
 const maxParties = 12;
 
 const perlSkipReason =
-  spawnSync('perl', ['-MJSON::PP', '-MMath::BigInt', '-e', '1']).status === 0
+  spawnSync('perl', ['-e', 'use JSON::PP; use Math::BigInt;']).status === 0
     ? undefined
     : 'needs perl with JSON::PP and Math::BigInt (apt-get install perl)';
 
