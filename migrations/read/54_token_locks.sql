@@ -124,6 +124,17 @@ end;
 comment on function :explore.token_locks_at(timestamptz) is
   'Locked token holdings at a time, by ledger effective time, with the columns of token_locks. Needs a time with a known state, see coverage; other times are rejected with SQLSTATE LI003.';
 
+create or replace function :explore.token_locks_at("position" text)
+  returns setof :explore.token_locks
+  language sql stable parallel safe rows 1000
+begin atomic
+  select l.*
+    from (select :explore.known_offset("position") as at_offset offset 0) k
+   cross join lateral :explore.token_locks_at(k.at_offset) l;
+end;
+comment on function :explore.token_locks_at(text) is
+  'Locked token holdings at an offset or a time, written as text, see known_offset. Needs a known offset at which holdings, allocations and transfers are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';
+
 create or replace view :explore.token_balances_by_reason as
   select h.owner, h.provider, h.account_id, h.instrument_admin, h.instrument_id, h.reason, sum(h.amount) as amount,
          coalesce(sum(h.amount) filter (where not h.is_locked_now), 0) as available, count(*) as holdings
@@ -156,3 +167,14 @@ begin atomic
 end;
 comment on function :explore.token_balances_by_reason_at(timestamptz) is
   'Balance of each account and instrument at a time, by ledger effective time, split by the reason of the lock. Needs a time with a known state, see coverage; other times are rejected with SQLSTATE LI003.';
+
+create or replace function :explore.token_balances_by_reason_at("position" text)
+  returns setof :explore.token_balances_by_reason
+  language sql stable parallel safe rows 1000
+begin atomic
+  select b.*
+    from (select :explore.known_offset("position") as at_offset offset 0) k
+   cross join lateral :explore.token_balances_by_reason_at(k.at_offset) b;
+end;
+comment on function :explore.token_balances_by_reason_at(text) is
+  'Balance of each account and instrument at an offset or a time, written as text, split by the reason of the lock, see known_offset. Needs a known offset at which holdings, allocations and transfers are complete, see interface_coverage; others are rejected with SQLSTATE LI003.';

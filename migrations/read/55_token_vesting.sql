@@ -86,3 +86,14 @@ begin atomic
 end;
 comment on function :explore.featured_app_locks_at(timestamptz) is
   'Amulet that was locked for each app at a time, by ledger effective time, with the columns of featured_app_locks. Needs a time with a known state, see coverage; other times are rejected with SQLSTATE LI003.';
+
+create or replace function :explore.featured_app_locks_at("position" text)
+  returns setof :explore.featured_app_locks
+  language sql stable parallel safe rows 100
+begin atomic
+  select l.*
+    from (select :explore.known_offset("position") as at_offset offset 0) k
+   cross join lateral :explore.featured_app_locks_at(k.at_offset) l;
+end;
+comment on function :explore.featured_app_locks_at(text) is
+  'Amulet that was locked for each app at an offset or a time, written as text, see known_offset. Needs a known offset, see coverage; others are rejected with SQLSTATE LI003.';

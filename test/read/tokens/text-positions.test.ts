@@ -43,6 +43,9 @@ describe('a quoted literal', () => {
     [`explore.active_at('2026-08-02T00:00:00Z')`, 1],
     [`explore.active_at('now', 'Iou')`, 4],
     [`explore.active_at(interval '1 second')`, 4],
+    [`explore.token_locks_at('4')`, 0],
+    [`explore.token_balances_by_reason_at('2026-08-02')`, 1],
+    [`explore.featured_app_locks_at('yesterday 12:00')`, 0],
     [`explore.diff('1', '4')`, 1],
     [`explore.diff('2026-08-02', 'now')`, 1],
   ])('is an offset or a time in %s', async (call, rows) => {
