@@ -25,6 +25,7 @@ function project(name: string, include: string[], exclude: string[] = []): UserW
       // As they are in the sources, so that a test and the program have one and the same.
       alias: [
         { find: /^ledger-indexer-sandbox\/(.*)$/, replacement: `${packages}ledger-sandbox/src/$1.ts` },
+        { find: /^#codegen\/(.*)$/, replacement: `${packages}codegen/src/$1.ts` },
         { find: /^ledger-indexer-lake\/(.*)$/, replacement: `${packages}lake/src/$1.ts` },
         { find: /^ledger-indexer-postgres\/(.*)$/, replacement: `${packages}embedded-postgres/src/$1.ts` },
       ],

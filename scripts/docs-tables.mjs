@@ -9,7 +9,7 @@ import { configMarkdown } from '../dist/config/config.js';
 import { troubleshootingMarkdown } from '../dist/errors/troubleshooting.js';
 import { apiRoutesMarkdown } from '../dist/observe/api/routes-table.js';
 import { storedRoutes } from '../dist/store/api/routes.js';
-import { relationsMarkdown } from '../dist/store/graphql/relations-table.js';
+import { relationsMarkdown } from '../dist/packages/codegen/graphql/relations-table.js';
 
 put('docs/reference/configuration.md', 'configuration', configMarkdown());
 put('docs/reference/error-codes.md', 'troubleshooting', troubleshootingMarkdown());

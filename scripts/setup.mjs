@@ -12,6 +12,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const toStart = process.argv[2] === 'start';
 /** Packages that are compiled in addition to the program, each one separately. */
 const besides = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox'];
+/** A package that is compiled into `dist`. */
+const bundled = 'packages/codegen/src';
 
 const lock = json('package-lock.json')?.packages;
 // A published package has no lock file, because its dependencies were installed with it.
@@ -49,7 +51,10 @@ function directDependencies() {
 function whyBuild() {
   const own = newest('src');
   if (own === undefined) return undefined;
-  const sources = Math.max(own, ...besides.map((folder) => newest(`${folder}/src`) ?? 0));
+  const sources = Math.max(
+    own,
+    ...[bundled, ...besides.map((folder) => `${folder}/src`)].map((folder) => newest(folder) ?? 0),
+  );
   // Written by the last step of the compilation, so that an incomplete one is detected.
   const built = modified('dist/commit');
   if (built === undefined) return 'the program is not compiled yet';

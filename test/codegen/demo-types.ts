@@ -5,7 +5,7 @@
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codegenCommand } from '../../src/cli/inspect/codegen.ts';
-import { neverNullColumns } from '../../src/codegen/never-null.ts';
+import { neverNullColumns } from '../../packages/codegen/src/typescript/never-null.ts';
 import type { DemoDatabase } from '../read/demo/demo-history.ts';
 import { runCommand } from '../support/run-command.ts';
 import { compileErrors } from './compiled.ts';

@@ -1,7 +1,9 @@
 /** Packages for tests, and programs with values of the generated types. */
 import { expect } from 'vitest';
-import { typescriptOf } from '../../src/codegen/typescript.ts';
+import { typescriptOf } from '../../packages/codegen/src/typescript/typescript.ts';
 import type { DamlField, DamlType, DataType, PackageModel, TemplateModel } from '../../src/daml/package-model.ts';
+import { byNameAndVersion } from '../../src/daml/package-order.ts';
+import * as typeWalk from '../../src/daml/type-walk.ts';
 import { compileErrors } from './compiled.ts';
 
 export const int: DamlType = { kind: 'builtin', name: 'int64' };
@@ -45,7 +47,12 @@ export function model(
 }
 
 export function generatedCode(...packages: readonly PackageModel[]): string {
-  return typescriptOf({ packages, names: new Set(packages.map(({ name }) => name)), views: undefined });
+  return typescriptOf({
+    packages,
+    names: new Set(packages.map(({ name }) => name)),
+    views: undefined,
+    functions: { ...typeWalk, byNameAndVersion },
+  });
 }
 
 /** A program with values that fit the payload of `made-up:Main:T`, and values that the compiler must reject. */

@@ -26,6 +26,7 @@ function drawnModules(): readonly string[] {
 const modules = [
   'src',
   'packages/page/src',
+  'packages/codegen/src',
   'packages/lake/src',
   'packages/mcp/src',
   'packages/ledger-sandbox/src',

@@ -26,6 +26,7 @@ interface Text {
 function comments(): readonly Text[] {
   return [
     'src',
+    'packages/codegen/src',
     'packages/lake/src',
     'packages/mcp/src',
     'packages/ledger-sandbox/src',

@@ -16,7 +16,7 @@ import { troubleshootingMarkdown } from '../../src/errors/troubleshooting.ts';
 import { ExitCode } from '../../src/errors/exit-code.ts';
 import { apiRoutesMarkdown } from '../../src/observe/api/routes-table.ts';
 import { storedRoutes } from '../../src/store/api/routes.ts';
-import { relationsMarkdown } from '../../src/store/graphql/relations-table.ts';
+import { relationsMarkdown } from '../../packages/codegen/src/graphql/relations-table.ts';
 import { root } from './pages.ts';
 
 function pageText(page: string): string {

@@ -3,21 +3,27 @@
  * that are generated from it.
  */
 import { describe, expect, it } from 'vitest';
-import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
-import { hasuraMetadata } from '../../src/store/graphql/hasura.ts';
-import { derivedRelations, exploreEntities, typedEntities, type Entity } from '../../src/store/graphql/relations.ts';
+import { graphOf, type Graph } from '../../packages/codegen/src/graphql/graph.ts';
+import { hasuraMetadata } from '../../packages/codegen/src/graphql/hasura.ts';
+import {
+  derivedRelations,
+  exploreEntities,
+  typedEntities,
+  type Entity,
+} from '../../packages/codegen/src/graphql/relations.ts';
 import type { ReadView } from '../../src/store/graphql/read-side.ts';
-import { smartTags } from '../../src/store/graphql/smart-tags.ts';
+import { smartTags } from '../../packages/codegen/src/graphql/smart-tags.ts';
+import { freeName } from '../../src/daml/identifiers.ts';
 import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 
 const schemas = readSchemas('my-desk');
 
 function explore(name: string): ReadView {
-  return { schema: schemas.explore, name, kind: 'explore', columns: [], fields: new Set() };
+  return { schema: schemas.explore, name, kind: 'explore', columns: [], columnOf: (column) => column };
 }
 
 function typedReadView(name: string, kind: ReadView['kind'], ...fields: readonly string[]): ReadView {
-  return { schema: schemas.typed, name, kind, columns: [], fields: new Set(fields) };
+  return { schema: schemas.typed, name, kind, columns: [], columnOf: (column) => freeName(column, new Set(fields)) };
 }
 
 const functions = [
@@ -27,7 +33,7 @@ const functions = [
 ];
 
 function graph(...views: readonly ReadView[]): Graph {
-  return graphOf({ schemas, views, functions, hidden: [] });
+  return graphOf({ schemas, views, functions, hidden: [], derivedSchema: 'my-desk_derived' });
 }
 
 const core = graph(explore('contracts'), explore('exercises'), explore('token_holdings'), explore('updates'));

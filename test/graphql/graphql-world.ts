@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { graphqlCommand } from '../../src/cli/inspect/graphql.ts';
 import { openDatabase } from '../../src/store/connection/database.ts';
-import { graphOf, type Graph } from '../../src/store/graphql/graph.ts';
+import { graphOf, type Graph } from '../../packages/codegen/src/graphql/graph.ts';
 import { readReadSide } from '../../src/store/graphql/read-side.ts';
 import { indexDemo, type DemoDatabase } from '../read/demo/demo-history.ts';
 import { runCommand } from '../support/run-command.ts';

@@ -1,5 +1,5 @@
 /** Verifies in SQL whether relations hold for the existing rows. */
-import type { Edge, Node } from '../../src/store/graphql/graph.ts';
+import type { Edge, Node } from '../../packages/codegen/src/graphql/graph.ts';
 import type { DemoDatabase } from '../read/demo/demo-history.ts';
 
 export function qualifiedName({ schema, view }: Pick<Node, 'schema' | 'view'>): string {

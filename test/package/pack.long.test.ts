@@ -40,9 +40,13 @@ beforeAll(async () => {
   }
   await symlink(join(project, 'node_modules'), join(source, 'node_modules'));
   // Builds like `npm run build`, but without type checks, because they are slow and have already run.
-  const steps = ['packages/embedded-postgres', 'packages/lake', 'packages/ledger-sandbox', 'tsconfig.build.json'].map(
-    (path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path],
-  );
+  const steps = [
+    'packages/embedded-postgres',
+    'packages/lake',
+    'packages/ledger-sandbox',
+    'packages/codegen',
+    'tsconfig.build.json',
+  ].map((path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path]);
   for (const step of [...steps, ['scripts/mark-executable.mjs'], ['scripts/note-commit.mjs']]) {
     const { status, stdout, stderr } = run('node', step, source);
     expect(status, stdout + stderr).toBe(0);
@@ -131,6 +135,9 @@ describe('npm package', () => {
     const compiled = (await filesOf(join(source, 'src'))).filter((path) => path.endsWith('.ts'));
     const expected = [
       ...compiled.map((path) => `dist/${path.replace(/\.ts$/, '.js')}`),
+      ...(await filesOf(join(source, 'packages/codegen/src'))).map(
+        (path) => `dist/packages/codegen/${path.replace(/\.ts$/, '.js')}`,
+      ),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'packages/page/src'))).map((path) => `packages/page/src/${path}`),
       // npm adds the README of a folder that has files of the package.

@@ -1,10 +1,10 @@
 /** `codegen`: generates types for the views of the database and the payloads of contracts. */
 import { readFile } from 'node:fs/promises';
+import type { TypesInput } from '#codegen/typescript/typescript';
 import { loadConfig } from '../../config/config.ts';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { PackageModel } from '../../daml/package-model.ts';
-import type { TypesInput } from '../../codegen/typescript.ts';
 import type { Call, Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
 import { usageError } from '../command-line/refusals.ts';
@@ -52,8 +52,8 @@ export const codegenCommand: Command = {
    */
   run: async (call) => {
     const { out: outputFile, check, dars } = requestOf(call.args);
-    const { typescriptOf } = await import('../../codegen/typescript.ts');
-    const text = typescriptOf(await inputOf(call, dars));
+    const { typescriptOf } = await import('#codegen/typescript/typescript');
+    const text = typescriptOf({ ...(await inputOf(call, dars)), functions: await typeFunctions() });
     if (check) return await compare(outputFile ?? '', text, call);
     if (outputFile === undefined) call.write(text);
     else await saveBytes(outputFile, Buffer.from(text));
@@ -77,7 +77,7 @@ function requestOf(args: Args): CodegenRequest {
   return { out: outputFile, check, dars: args.texts('dar') };
 }
 
-async function inputOf({ args, env }: Call, dars: readonly string[]): Promise<TypesInput> {
+async function inputOf({ args, env }: Call, dars: readonly string[]): Promise<Omit<TypesInput, 'functions'>> {
   const config = loadConfig(env, args.options);
   const darPackages = dars.length === 0 ? [] : await packagesOf(dars);
   const addedNames = darPackages
@@ -100,6 +100,11 @@ async function inputOf({ args, env }: Call, dars: readonly string[]): Promise<Ty
     const packages = [...(await readPackages(database)), ...darPackages];
     return { packages, names: new Set([...namedEntities, ...viewPackageNames, ...addedNames]), views };
   });
+}
+
+async function typeFunctions(): Promise<TypesInput['functions']> {
+  const { byNameAndVersion } = await import('../../daml/package-order.ts');
+  return { ...(await import('../../daml/type-walk.ts')), byNameAndVersion };
 }
 
 async function packagesOf(files: readonly string[]): Promise<readonly PackageModel[]> {

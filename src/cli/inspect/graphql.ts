@@ -1,7 +1,7 @@
 /** `graphql`: generates the configuration of a GraphQL server for the views: keys, relations and visible views. */
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import type { Graph } from '#codegen/graphql/graph';
 import { loadConfig } from '../../config/config.ts';
-import type { Graph } from '../../store/graphql/graph.ts';
 import type { Command } from '../command-line/command.ts';
 import type { Args } from '../command-line/parse.ts';
 import { usageError } from '../command-line/refusals.ts';
@@ -38,7 +38,7 @@ export const graphqlCommand: Command = {
     const outputFile = args.text('output');
     await withDatabase(loadConfig(env, args.options), { command: 'graphql', feature: 'graphql' }, async (database) => {
       const { readReadSide } = await import('../../store/graphql/read-side.ts');
-      const { graphOf } = await import('../../store/graphql/graph.ts');
+      const { graphOf } = await import('#codegen/graphql/graph');
       const graph = graphOf(await readReadSide(database));
       const text = `${JSON.stringify(makeMetadata(graph), null, 2)}\n`;
       if (outputFile === undefined) return write(text);
@@ -57,8 +57,8 @@ async function metadataMaker(args: Args): Promise<(graph: Graph) => unknown> {
   if (args.has('postgraphile') === args.has('hasura')) {
     throw usageError('graphql needs either --postgraphile or --hasura', `ledger-indexer graphql ${usage}`);
   }
-  if (args.has('postgraphile')) return (await import('../../store/graphql/smart-tags.ts')).smartTags;
-  const { hasuraMetadata } = await import('../../store/graphql/hasura.ts');
+  if (args.has('postgraphile')) return (await import('#codegen/graphql/smart-tags')).smartTags;
+  const { hasuraMetadata } = await import('#codegen/graphql/hasura');
   return (graph) => hasuraMetadata(graph, hasuraUrlVariable);
 }
 

@@ -1,22 +1,28 @@
 /**
- * Views of projections that users added, with their keys and relations. The catalog has everything, because a reader
+ * Views of projections that users added, with their columns and keys. The catalog has everything, because a reader
  * limited to parties may not read the table of projections.
  */
 import type { ClientBase } from 'pg';
 import { derivedSchema } from '../connection/read-schemas.ts';
-import { derivedRelations, type Entity } from './relations.ts';
-
-export interface DerivedView {
-  readonly schema: string;
-  readonly name: string;
-  readonly columns: readonly string[];
-  readonly entity: Entity;
-}
 
 interface DerivedColumn {
   readonly name: string;
   /** Type as Postgres formats it. */
   readonly type: string;
+}
+
+/** Columns and keys of the view. Its relations follow from them. */
+export interface DerivedShape {
+  readonly columns: readonly DerivedColumn[];
+  /** Columns of the unique index of each version of the stored rows, without repetitions; empty if there is none. */
+  readonly keys: readonly (readonly string[])[];
+}
+
+export interface DerivedView {
+  readonly schema: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly derived: DerivedShape;
 }
 
 /**
@@ -51,16 +57,8 @@ export async function readDerivedViews(client: ClientBase, storage: string): Pro
     schema,
     name,
     columns: columns.map((column) => column.name),
-    entity: entityOf(columns, keys),
+    derived: { columns, keys },
   }));
-}
-
-function entityOf(columns: readonly DerivedColumn[], keys: readonly (readonly string[])[]): Entity {
-  const [key = []] = keys.length === 1 ? keys : [];
-  return {
-    keys: key.length === 0 ? [] : [key],
-    relations: derivedRelations(new Map(columns.map(({ name, type }) => [name, type]))),
-  };
 }
 
 /** Names of the views that the role may not read. */

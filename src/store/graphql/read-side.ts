@@ -4,10 +4,9 @@ import { freeName } from '../../daml/identifiers.ts';
 import { historySuffix } from '../../daml/view-names.ts';
 import type { Database } from '../connection/database.ts';
 import { tablesOf } from '../connection/query-builder.ts';
-import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
+import { derivedSchema, readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import type { ViewKind } from '../typed/subjects.ts';
-import { readDerivedViews, readHiddenViews } from './derived-views.ts';
-import type { Entity } from './relations.ts';
+import { type DerivedShape, readDerivedViews, readHiddenViews } from './derived-views.ts';
 
 export interface ReadView {
   readonly schema: string;
@@ -15,12 +14,12 @@ export interface ReadView {
   readonly kind: 'explore' | 'derived' | 'history' | ViewKind;
   readonly columns: readonly string[];
   /**
-   * Columns that were created from fields. They keep their names even if a column common to all views of the kind has
-   * the same name.
+   * Name that a column common to all views of the kind has in this view. Columns that were created from fields keep their
+   * names even if a common column has the same name.
    */
-  readonly fields: ReadonlySet<string>;
-  /** Keys and relations of a projection that a user added. */
-  readonly entity?: Entity;
+  readonly columnOf: (name: string) => string;
+  /** Columns and keys of a projection that a user added. */
+  readonly derived?: DerivedShape;
 }
 
 /** All functions of one name in schema explore (overloads). */
@@ -40,6 +39,7 @@ export interface ReadSide {
   /** Ordered by schema and name, those of users last, so that the order is always the same. */
   readonly views: readonly ReadView[];
   readonly functions: readonly ReadFunction[];
+  readonly derivedSchema: string;
   /** Names of views of schema `derived` that the role may not read. */
   readonly hidden: readonly string[];
 }
@@ -52,9 +52,10 @@ export async function readReadSide(database: Database): Promise<ReadSide> {
       schemas,
       views: [
         ...(await readViews(client, schemas)),
-        ...derivedViews.map((view): ReadView => ({ ...view, kind: 'derived', fields: new Set() })),
+        ...derivedViews.map((view): ReadView => ({ ...view, kind: 'derived', columnOf: sameName })),
       ],
       functions: await readGraphFunctions(client, schemas.explore),
+      derivedSchema: derivedSchema(database.schema),
       hidden: await readHiddenViews(client, database.schema),
     };
   });
@@ -80,7 +81,7 @@ async function readViews(
     [explore, typedSchema],
   );
   return rows.flatMap(({ schema, name, columns }): readonly ReadView[] => {
-    if (schema === explore) return [{ schema, name, columns, kind: 'explore', fields: new Set() }];
+    if (schema === explore) return [{ schema, name, columns, kind: 'explore', columnOf: sameName }];
     const base = kinds.has(name) ? name : name.slice(0, -historySuffix.length);
     const kind = kinds.get(base);
     // The view was not created by this indexer.
@@ -88,7 +89,9 @@ async function readViews(
     const fields = new Set(
       typedColumns.filter((column) => column.view_name === base).map((column) => column.column_name),
     );
-    return [{ schema, name, columns, kind: base === name ? kind : 'history', fields }];
+    return [
+      { schema, name, columns, kind: base === name ? kind : 'history', columnOf: (common) => freeName(common, fields) },
+    ];
   });
 }
 
@@ -107,7 +110,6 @@ async function readGraphFunctions(client: ClientBase, explore: string): Promise<
   return rows;
 }
 
-/** Name that a column common to all views of the kind has in this view. */
-export function columnOf({ fields }: ReadView, name: string): string {
-  return freeName(name, fields);
+function sameName(name: string): string {
+  return name;
 }

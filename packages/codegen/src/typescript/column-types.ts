@@ -1,7 +1,5 @@
 /** Types of view columns: the type that node-postgres returns by default, and null if a value can be missing. Pure. */
-import type { DamlType, PackageModel } from '../daml/package-model.ts';
-import { bindParameters, fieldType, findDataType } from '../daml/type-walk.ts';
-import type { StoredRelation, RelationColumn, RelationSubject } from '../store/typed/relations.ts';
+import type { DamlType, PackageModel, RelationColumn, RelationSubject, StoredRelation } from 'ledger-indexer/codegen';
 import { literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import { canBeNull } from './never-null.ts';
@@ -128,6 +126,7 @@ function follow(
   path: readonly string[],
   { known: knownTypes, types }: ColumnContext,
 ): ResolvedField | undefined {
+  const { bindParameters, fieldType, findDataType } = knownTypes.functions;
   let type = root;
   let isAlways = true;
   for (const [index, key] of path.entries()) {

@@ -2,9 +2,15 @@
  * Combines the table of keys and relations with the views that a database has. The result refers only to views that
  * exist. Pure.
  */
-import { derivedSchema } from '../connection/read-schemas.ts';
-import { exploreEntities, exploreFunctions, typedEntities, type Entity, type ViewRelation } from './relations.ts';
-import { columnOf, type ReadSide, type ReadView } from './read-side.ts';
+import type { ReadSide, ReadView } from 'ledger-indexer/codegen';
+import {
+  derivedEntity,
+  type Entity,
+  exploreEntities,
+  exploreFunctions,
+  typedEntities,
+  type ViewRelation,
+} from './relations.ts';
 
 /** A view with its name, its keys and its relations to other views. */
 export interface Node {
@@ -51,7 +57,7 @@ export interface GraphFunction {
 /** Views without a type, because clients could filter by their columns, and labels must not select rows. */
 const labelViews: ReadonlySet<string> = new Set(['party_labels', 'instrument_labels']);
 
-export function graphOf({ schemas, views: allViews, functions, hidden }: ReadSide): Graph {
+export function graphOf({ schemas, views: allViews, functions, hidden, derivedSchema }: ReadSide): Graph {
   const names = new NodeNames();
   const isLabelView = ({ kind, name }: ReadView): boolean => kind === 'explore' && labelViews.has(name);
   const views = allViews.filter((view) => !isLabelView(view));
@@ -64,7 +70,7 @@ export function graphOf({ schemas, views: allViews, functions, hidden }: ReadSid
       isShown: exploreFunctions.includes(readFunction.name),
     })),
     hidden: [
-      ...hidden.map((view) => ({ schema: derivedSchema(schemas.storage), view })),
+      ...hidden.map((view) => ({ schema: derivedSchema, view })),
       ...allViews.filter(isLabelView).map(({ schema, name: view }) => ({ schema, view })),
     ],
   };
@@ -72,7 +78,7 @@ export function graphOf({ schemas, views: allViews, functions, hidden }: ReadSid
 
 function nodeOf(view: ReadView, explore: string, storedViews: ReadonlySet<string>, names: NodeNames): Node {
   const { keys, relations } = entityOf(view);
-  const keyColumns = keys.map((key) => key.map((name) => columnOf(view, name)));
+  const keyColumns = keys.map((key) => key.map((name) => view.columnOf(name)));
   return {
     schema: view.schema,
     view: view.name,
@@ -87,14 +93,15 @@ function nodeOf(view: ReadView, explore: string, storedViews: ReadonlySet<string
 
 const unknownEntity: Entity = { keys: [], relations: [] };
 
-function entityOf({ kind, name, entity }: ReadView): Entity {
-  if (kind === 'explore' || kind === 'derived') return entity ?? exploreEntities[name] ?? unknownEntity;
+function entityOf({ kind, name, derived }: ReadView): Entity {
+  if (derived !== undefined) return derivedEntity(derived);
+  if (kind === 'explore' || kind === 'derived') return exploreEntities[name] ?? unknownEntity;
   return typedEntities[kind];
 }
 
 function edgeOf(view: ReadView, relation: ViewRelation, keys: Node['keys'], explore: string): Edge {
   const { to, toColumns, field, back: reverseField, mayMiss: missingReason } = relation;
-  const columns = relation.columns.map((name) => columnOf(view, name));
+  const columns = relation.columns.map((name) => view.columnOf(name));
   return {
     columns,
     to: { schema: explore, view: to },

@@ -2,9 +2,15 @@
  * Data types of all known packages, by package name. Versions that upgrade each other are one type here, just as they
  * are one view in SQL. Pure.
  */
-import type { DamlField, DamlType, DataType, PackageLookup, PackageModel, TypeName } from '../daml/package-model.ts';
-import { byNameAndVersion } from '../daml/package-order.ts';
-import { findDataType, qualifiedName, substitute } from '../daml/type-walk.ts';
+import type {
+  DamlField,
+  DamlType,
+  DataType,
+  PackageLookup,
+  PackageModel,
+  TypeFunctions,
+  TypeName,
+} from 'ledger-indexer/codegen';
 
 /**
  * `package-name:Module.Path:Name`, the same for all versions. If versions have a different number of type parameters
@@ -26,13 +32,15 @@ export interface TypeVersion {
 export class KnownTypes {
   /** Packages, ordered by name and then by version. */
   readonly packages: readonly PackageModel[];
+  readonly functions: TypeFunctions;
   readonly #byId: ReadonlyMap<string, PackageModel>;
   readonly #byName = new Map<string, PackageModel[]>();
 
   /** @param models packages in any order; duplicates count once */
-  constructor(models: readonly PackageModel[]) {
+  constructor(models: readonly PackageModel[], functions: TypeFunctions) {
+    this.functions = functions;
     this.#byId = new Map(models.map((model) => [model.packageId, model]));
-    this.packages = [...this.#byId.values()].sort(byNameAndVersion);
+    this.packages = [...this.#byId.values()].sort(functions.byNameAndVersion);
     for (const model of this.packages) {
       const versions = this.#byName.get(model.name) ?? [];
       versions.push(model);
@@ -49,6 +57,7 @@ export class KnownTypes {
 
   /** The key of a data type that a payload can hold; undefined if its package is unknown or has no such type. */
   keyOf(name: TypeName): TypeKey | undefined {
+    const { findDataType, qualifiedName } = this.functions;
     const definition = findDataType(name, this.lookup);
     const packageModel = this.#byId.get(name.slice(0, name.indexOf(':')));
     if (packageModel === undefined || definition === undefined) return undefined;
@@ -106,19 +115,19 @@ export class KnownTypes {
    * instead of their names.
    */
   #textOf({ type }: DamlField, { parameters }: { readonly parameters: readonly string[] }): string {
-    return JSON.stringify(withPositionalNames(type, parameters), (key, value: unknown) =>
+    return JSON.stringify(this.#withPositionalNames(type, parameters), (key, value: unknown) =>
       key === 'name' && typeof value === 'string' && value.includes(':') ? (this.keyOf(value) ?? value) : value,
     );
+  }
+
+  #withPositionalNames(type: DamlType, parameters: readonly string[]): DamlType {
+    const variables = parameters.map((name, index) => [name, { kind: 'variable', name: String(index) }] as const);
+    return this.functions.substitute(type, new Map(variables));
   }
 }
 
 function countOf(definition: DataType | undefined): number {
   return definition === undefined ? 0 : parametersOf(definition).length;
-}
-
-function withPositionalNames(type: DamlType, parameters: readonly string[]): DamlType {
-  const variables = parameters.map((name, index) => [name, { kind: 'variable', name: String(index) }] as const);
-  return substitute(type, new Map(variables));
 }
 
 /** Names of the type parameters, in order. */

@@ -1,6 +1,5 @@
 /** Generates the complete file. The same input results in the same bytes. Pure. */
-import type { PackageModel } from '../daml/package-model.ts';
-import type { StoredRelation, Relations } from '../store/typed/relations.ts';
+import type { PackageModel, Relations, StoredRelation, TypeFunctions } from 'ledger-indexer/codegen';
 import { columnText, type ColumnContext } from './column-types.ts';
 import { commentText, keyText, literalText } from './identifiers.ts';
 import { KnownTypes } from './known-types.ts';
@@ -14,6 +13,7 @@ export interface TypesInput {
   readonly names: ReadonlySet<string>;
   /** Views to generate types for; if undefined, only payload types are generated. */
   readonly views: Relations | undefined;
+  readonly functions: TypeFunctions;
 }
 
 const header = `/* eslint-disable */
@@ -56,8 +56,8 @@ export interface Interval {
 }`;
 
 /** @returns TypeScript that compiles without other files; if there are views, it exports `DB` for `Kysely<DB>` */
-export function typescriptOf({ packages, names, views }: TypesInput): string {
-  const knownTypes = new KnownTypes(packages);
+export function typescriptOf({ packages, names, views, functions }: TypesInput): string {
+  const knownTypes = new KnownTypes(packages, functions);
   const types = new PayloadTypes(knownTypes);
   const ledger = new LedgerTypes(knownTypes, types, names);
   const maps = ledger.text();

@@ -4,7 +4,7 @@
  * that the storage keeps unique, because a relation to any other key would duplicate rows in results. Typed views
  * differ between ledgers, so their relations are defined by kind.
  */
-import type { ViewKind } from '../typed/subjects.ts';
+import type { DerivedShape, ViewKind } from 'ledger-indexer/codegen';
 
 /** A relation to another view. Its columns are compared, in order, with the columns of a key of the other view. */
 export interface ViewRelation {
@@ -229,6 +229,15 @@ export function derivedRelations(columns: ReadonlyMap<string, string>): readonly
       relation.columns.every((name) => columns.get(name) === (relationTypes[name] ?? 'text')),
   );
   return relations.filter(({ field }, index) => relations.findIndex((other) => other.field === field) === index);
+}
+
+/** Keys and relations of a projection that a user added. It has a key only if all its versions have the same one. */
+export function derivedEntity({ columns, keys }: DerivedShape): Entity {
+  const [key = []] = keys.length === 1 ? keys : [];
+  return {
+    keys: key.length === 0 ? [] : [key],
+    relations: derivedRelations(new Map(columns.map(({ name, type }) => [name, type]))),
+  };
 }
 
 /**

@@ -3,7 +3,7 @@
  * type, such as `_2` of `(Text, Optional Int)`, this depends on the type arguments. These may depend on the arguments
  * of the surrounding type. So the condition is expressed with the type parameters, and the compiler evaluates it. Pure.
  */
-import type { DamlField, DamlType } from '../daml/package-model.ts';
+import type { DamlField, DamlType } from 'ledger-indexer/codegen';
 import { keyText } from './identifiers.ts';
 
 export interface FieldWithText extends DamlField {

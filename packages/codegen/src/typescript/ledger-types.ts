@@ -1,6 +1,12 @@
 /** Generates templates and interfaces by name, with the types of their contracts, choices and views. Pure. */
-import type { ChoiceModel, DamlType, PackageModel, TemplateModel, InterfaceModel } from '../daml/package-model.ts';
-import type { RelationSubject } from '../store/typed/relations.ts';
+import type {
+  ChoiceModel,
+  DamlType,
+  InterfaceModel,
+  PackageModel,
+  RelationSubject,
+  TemplateModel,
+} from 'ledger-indexer/codegen';
 import { keyText, literalText } from './identifiers.ts';
 import type { KnownTypes } from './known-types.ts';
 import type { PayloadTypes } from './payload-types.ts';

@@ -2,7 +2,7 @@
  * Payloads as TypeScript types, in the JSON form of the JSON Ledger API: Int and Numeric are texts, None is null or
  * missing, and an Optional in an Optional is an array of at most one value. Pure.
  */
-import type { BuiltinName, DamlType } from '../daml/package-model.ts';
+import type { BuiltinName, DamlType } from 'ledger-indexer/codegen';
 import { capitalize, identifiersOf, literalText } from './identifiers.ts';
 import { parametersOf, membersOf, type KnownTypes, type TypeKey, type TypeVersion } from './known-types.ts';
 import { recordText } from './record-text.ts';
