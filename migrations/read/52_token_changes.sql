@@ -107,6 +107,11 @@ declare
   seen record;
   is_lossy boolean := moved_amount < 0;
 begin
+  if leg_kind = 'own' and is_lossy then
+    kind := 'fee';
+    return next;
+    return;
+  end if;
   if moved_amount = 0 or coalesce(leg_kind, 'burn') not in ('burn', 'mint')
      or not exists (select from :storage.exercises x where x."offset" = at_offset) then
     return;
@@ -191,7 +196,7 @@ begin
 end
 $$;
 comment on function :explore.token_change_cause(bigint, text, text, text, text, text, numeric, text) is
-  'Kind of a change of an account, if choices of the network or the holdings of the update determine it: traffic, reward, fee, burn or mint; otherwise null. other_owners are the owners of the other side of a change without a leg, if there is only one side that lost or only one that received. No row if legs determine the kind, or if the update has no visible choice.';
+  'Kind of a change of an account, if choices of the network or the holdings of the update determine it: traffic, reward, fee, burn or mint; otherwise null. leg_kind is null for a change without a leg, and own for a transfer from the account to itself. other_owners are the owners of the other side of a change without a leg, if there is only one side that lost or only one that received. No row if legs determine the kind, or if the update has no visible choice.';
 
 create or replace function :explore.token_change_kind(events bigint, cause text, found_kind text, leg_kind text, moved numeric,
                                                       locked_in numeric, locked_out numeric, holdings_in bigint, holdings_out bigint)

@@ -186,6 +186,24 @@ describe('token movement', () => {
     ]);
   });
 
+  it('is a fee if an account loses an amount in a transfer to itself', async () => {
+    await update(heldCoinOf('00f1', carol, '3.0', 0));
+    const at = await update(
+      transferred(1, 0, 2, carol, carol, '2.5'),
+      gone('00f1', 1),
+      heldCoinOf('00f2', carol, '2.5', 2),
+    );
+    expect(await changes(at)).toEqual([['Carol', 'fee', -0.5, ['Carol']]]);
+    const mergedOffset = await update(
+      transferred(1, 0, 3, carol, carol, '2.0'),
+      gone('00f2', 1),
+      heldCoinOf('00f3', carol, '2.0', 2),
+      heldCoinOf('00f4', carol, '0.5', 3),
+    );
+    expect(await changes(mergedOffset)).toEqual([['Carol', 'split', 0, ['Carol']]]);
+    await update(gone('00f3', 0), gone('00f4', 1));
+  });
+
   it('is matched by holdings if unreported, or returned as unmatched or burnt', async () => {
     await update(
       heldCoinOf('00x1', alice, '9.0', 0),
