@@ -17,6 +17,7 @@ interface PrintedStatement {
   readonly from: { readonly offset: number };
   readonly to: { readonly offset: number; readonly recordTime: string };
   readonly rows: readonly (readonly (string | null)[])[];
+  readonly labels: Readonly<Record<string, string>>;
   readonly sha256: string;
 }
 
@@ -111,6 +112,18 @@ describe('account-statement', () => {
     expect(table).toMatch(
       /\nAmulet\s+dso::1220\s+opening\s+0\n\s+received\s+2\s+10\.5000000001 .*\n\s+sent\s+1\s+-3\.25 .*\n\s+closing\s+7\.2500000001\n/,
     );
+  });
+
+  it('prints the label of a counterparty, without a change of the hash', async () => {
+    const { sha256 } = await statement();
+    await database.query(`insert into ledger.party_labels (party, label, source) values ($1, 'Bob & Co', 'test')`, [
+      bob,
+    ]);
+    const labeled = await statement();
+    expect([labeled.labels, labeled.sha256]).toEqual([{ [bob]: 'Bob & Co' }, sha256]);
+    const { stdout: table } = await run('account-statement', '--party', alice, '--table');
+    expect(table).toContain(' sent      Bob & Co (Bob::1220bb) ');
+    await database.query('delete from ledger.party_labels');
   });
 
   it.each([
