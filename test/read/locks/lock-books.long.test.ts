@@ -3,18 +3,17 @@
  * locks of apps are compared, to the last digit, with an independent program that reads the raw frames.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { generateLongHistory } from '../../../packages/ledger-sandbox/src/demo/history.ts';
 import { startSandbox } from '../../../packages/ledger-sandbox/src/demo/sandbox.ts';
 import type { Sandbox } from '../../../packages/ledger-sandbox/src/server/sandbox.ts';
 import { runIndexer } from '../../e2e/runs/indexer-run.ts';
 import { readRecording } from '../../recordings/recording.ts';
 import { prepareRun } from '../../recordings/run.ts';
 import { query, type TestDatabase } from '../../support/database.ts';
+import { playHalfYear } from '../../support/demo-play.ts';
 import { createMigratedDatabase } from '../../support/migrated-database.ts';
 import { compareBooks, readBooks, type BookState } from './lock-books.ts';
 
 const seed = 41;
-const end = Date.UTC(2026, 2, 2, 12);
 
 describe('locks of six months of the demo', () => {
   let sandbox: Sandbox;
@@ -23,7 +22,7 @@ describe('locks of six months of the demo', () => {
 
   beforeAll(async () => {
     sandbox = await startSandbox({ seed, limits: { checkpointIntervalMs: 50 } });
-    generateLongHistory(sandbox.ledger, { seed, startAt: end - 183 * 86_400_000, now: end });
+    playHalfYear(sandbox.ledger, seed);
     database = await createMigratedDatabase(['ledger']);
     const env = { LEDGER_URL: sandbox.url, DATABASE_URL: database.url, LEDGER_INTERFACES: 'tokens' };
     await using indexer = await runIndexer({ ...env, INDEXER_START: 'genesis' });
