@@ -27,9 +27,13 @@ export function labelRows(rows: readonly ModelRow[], others: readonly string[] =
 
 /** Stores a label for each row. */
 export async function storeLabels(url: string, rows: readonly ModelRow[]): Promise<void> {
-  for (const { table, key } of rows) {
-    const columns = table === 'party_labels' ? 'party, source, label' : 'admin, instrument_id, source, name';
-    const values = table === 'party_labels' ? `'${key}', 'file'` : `'${key}', 'Coin', 'file'`;
-    await query(url, `insert into ledger.${table} (${columns}) values (${values}, 'label of ${key}')`);
-  }
+  const partiesOf = (wanted: string): string =>
+    rows.flatMap(({ table, key }) => (table === wanted ? [`('${key}')`] : [])).join(', ');
+  await query(
+    url,
+    `insert into ledger.party_labels (party, source, label)
+       select party, 'file', 'label of ' || party from (values ${partiesOf('party_labels')}) l (party);
+     insert into ledger.instrument_labels (admin, instrument_id, source, name)
+       select admin, 'Coin', 'file', 'label of ' || admin from (values ${partiesOf('instrument_labels')}) l (admin)`,
+  );
 }
