@@ -223,7 +223,9 @@ function stateAt(time) {
   for (const [account, balance] of balances) {
     if ((sums.get(account) ?? 0n) !== balance) throw new Error(`the parts of ${account} do not add up`);
   }
+  const totals = Object.fromEntries([...balances].filter(([, balance]) => balance !== 0n));
   return {
+    totals,
     amounts: Object.fromEntries(amounts),
     available: Object.fromEntries(available),
     withdrawable,
