@@ -15,6 +15,9 @@ declare
   known record;
   answered record;
 begin
+  if :explore.is_limited() then
+    return;
+  end if;
   select s.checkpoint, s.checkpoint_record_time, s.filter, s.filter_hash into state from :storage.stream s;
   to_offset := case when "time" >= state.checkpoint_record_time then state.checkpoint else :explore.nearest_offset("time") end;
   select r.* into known
@@ -60,7 +63,7 @@ begin
 end
 $$;
 comment on function :explore.traffic_history(timestamptz) is
-  'History from which costs of this participant can be summed up to a time: the range of offsets without gaps, the time of its first update, and why the costs of updates, or of rejected commands, are not complete; null if they are. Completions may begin later than updates.';
+  'History from which costs of this participant can be summed up to a time: the range of offsets without gaps, the time of its first update, and why the costs of updates, or of rejected commands, are not complete; null if they are. Completions may begin later than updates. No row for a role that is limited to parties.';
 
 -- Purchases in the history in force are counted separately, as costs are. The contracts contain all purchases, so equal
 -- numbers of purchases show that nothing was bought before.

@@ -42,8 +42,8 @@ import { canLimit, limitsSkipReason } from '../support/skips/server-version.ts';
 const seed = seedFor();
 printRepeatCommand(seed);
 const random = new Random(seed);
-/** Functions that describe the role instead of the history. */
-const roleFunctions = new Set(['explore.is_limited']);
+/** Functions that describe the role instead of the history, or return nothing to a role that is limited to parties. */
+const roleFunctions = new Set(['explore.is_limited', 'explore.traffic_history']);
 const history = new PrivateHistory(seed, 150);
 
 /** Readers with one to three parties, a reader whose party occurs in no row, and a reader of all parties. */
@@ -224,6 +224,10 @@ describe('limited readers', needs(limitsSkipReason), () => {
         ...sums,
         'explore.filter_coverage',
         'explore.interface_coverage',
+        // No limited reader sees the runway. The others have the costs of the last 24 hours, without those of this history.
+        'explore.traffic_cost_outliers',
+        'explore.traffic_cost_percentiles',
+        'explore.traffic_runway',
         'ledger.filter_interfaces',
         'ledger.omitted_fields',
       ].sort(),
