@@ -34,6 +34,7 @@ describe('checkTree()', () => {
     );
     expect(views.length).toBeGreaterThan(40);
     expect(Object.keys(refused)).toEqual([
+      'explore.party_labels',
       'explore.token_balances',
       'explore.token_balances_by_reason',
       'explore.token_holdings',

@@ -24,9 +24,9 @@ export const privacy: PlantedArea = {
     {
       name: 'contracts are visible to parties that only witnessed them',
       file: policies,
-      line: 'stakes: `signatories && ${partyArray} or observers && ${partyArray}`,',
+      line: 'const stakesSql = `signatories && ${partyArray} or observers && ${partyArray}`;',
       instead:
-        'stakes: `signatories && ${partyArray} or observers && ${partyArray} or witness_parties && ${partyArray}`,',
+        'const stakesSql = `signatories && ${partyArray} or observers && ${partyArray} or witness_parties && ${partyArray}`;',
       test,
     },
     {
