@@ -89,20 +89,20 @@ it.each([
 it('a stream stays open while its rights are confirmed, also after a failed request', async () => {
   const opened = caller(['a']);
   const { state, ask } = participant(opened);
-  const tokens = new NodeTokens(ask, 200);
+  const tokens = new NodeTokens(ask, 600);
   const known = await tokens.check('token');
   if ('status' in known) throw new Error(known.error);
   let end: string | undefined;
   const stop = tokens.watch('token', known, (reason) => (end = reason));
-  await after(120);
+  await after(360);
   state.answer = { status: 503, error: 'unavailable' };
-  await after(40);
+  await after(120);
   state.answer = opened;
-  await after(600);
+  await after(1_800);
   expect(end).toBeUndefined();
   const { requests } = state;
   stop();
-  await after(300);
+  await after(900);
   expect(state.requests).toBe(requests);
   expect(end).toBeUndefined();
 });
