@@ -77,6 +77,7 @@ async function writeFiles(folder: string, party: string, template: string): Prom
   await Promise.all([
     writeFile(join(folder, 'commands.json'), JSON.stringify(submission)),
     writeFile(join(folder, 'iou-1.0.0.dar'), darOf({ 'iou-1.0.0.dalf': archive })),
+    writeFile(join(folder, 'customers.csv'), `party,label\n${party},Alice Ltd\n`),
     writeFile(join(folder, 'analyst.txt'), 'a password of an analyst\n'),
     writeFile(join(folder, 'wallet.txt'), 'a password of a wallet\n'),
     writeFile(join(folder, 'grafana.txt'), 'a password of Grafana\n'),
