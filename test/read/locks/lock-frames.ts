@@ -203,3 +203,46 @@ export function lock(
 ): frames.JsonRecord {
   return { holders: [...holders], expiresAt, expiresAfter: null, context };
 }
+
+/** An allocation of Alice that vests from 4 to 24 August, of which a fifth was withdrawn, and its holding. */
+export const vestingAllocation: readonly frames.JsonRecord[] = [
+  amuletHeld('00a4', frames.alice, '40.0', lock([frames.alice, dso], never), 7),
+  lockedByCip105(
+    {
+      contractId: '00b4',
+      owner: frames.alice,
+      holdingIds: ['00a4'],
+      amount: '40.0',
+      terms: {
+        type: 'vestingLock',
+        'vestingLock.startDate': '2026-08-04T00:00:00Z',
+        'vestingLock.endDate': String(BigInt(Date.UTC(2026, 7, 24)) * 1000n),
+        'vestingLock.initialAmount': '50.0',
+      },
+    },
+    8,
+  ),
+];
+
+/** A governance lock of Alice that vests for 60 days, and its holding. */
+export const vestingGovernanceLock: readonly frames.JsonRecord[] = [
+  amuletHeld(
+    '00a6',
+    frames.alice,
+    '60.0',
+    lock([dso], '2026-09-14T11:01:00Z', 'Unlocking from supporting SV rights for sv1'),
+    11,
+  ),
+  vestingLocked(
+    {
+      contractId: '00b6',
+      owner: frames.alice,
+      holdingId: '00a6',
+      amount: '60.0',
+      kind: forValidator('sv1'),
+      endTime: '2026-09-13T11:01:00Z',
+      periodMicroseconds: 60n * 86_400_000_000n,
+    },
+    12,
+  ),
+];

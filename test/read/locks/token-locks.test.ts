@@ -10,7 +10,6 @@ const { dso, never } = locks;
 const carol = 'Carol::1220ca';
 const app = 'App::1220a9';
 const venue = 'venue::1220fe';
-const day = 86_400_000_000n;
 
 /** The holding of each lock, with the contract that explains it. */
 const firstUpdate = frames.transaction(1, [
@@ -61,46 +60,13 @@ const firstUpdate = frames.transaction(1, [
     },
     6,
   ),
-  locks.amuletHeld('00a4', alice, '40.0', locks.lock([alice, dso], never), 7),
-  locks.lockedByCip105(
-    {
-      contractId: '00b4',
-      owner: alice,
-      holdingIds: ['00a4'],
-      amount: '40.0',
-      terms: {
-        type: 'vestingLock',
-        'vestingLock.startDate': '2026-08-04T00:00:00Z',
-        'vestingLock.endDate': String(BigInt(Date.UTC(2026, 7, 24)) * 1000n),
-        'vestingLock.initialAmount': '50.0',
-      },
-    },
-    8,
-  ),
+  ...locks.vestingAllocation,
   locks.amuletHeld('00a5', alice, '50.0', locks.lock([dso], never, `Locked to support Featured App party ${app}`), 9),
   locks.governanceLocked(
     { contractId: '00b5', owner: alice, holdingId: '00a5', amount: '50.0', kind: locks.forApp(app), observers: [app] },
     10,
   ),
-  locks.amuletHeld(
-    '00a6',
-    alice,
-    '60.0',
-    locks.lock([dso], '2026-09-14T11:01:00Z', 'Unlocking from supporting SV rights for sv1'),
-    11,
-  ),
-  locks.vestingLocked(
-    {
-      contractId: '00b6',
-      owner: alice,
-      holdingId: '00a6',
-      amount: '60.0',
-      kind: locks.forValidator('sv1'),
-      endTime: '2026-09-13T11:01:00Z',
-      periodMicroseconds: 60n * day,
-    },
-    12,
-  ),
+  ...locks.vestingGovernanceLock,
   locks.amuletHeld('00a7', alice, '70.0', locks.lock([venue], '2026-08-01T00:00:00Z', 'deposit of a game'), 13),
   locks.amuletHeld('00a8', alice, '80.0', locks.lock([alice], null), 14),
   locks.amuletHeld('00a9', alice, '90.0', locks.lock([dso], '2026-09-03T00:00:00Z', `transfer to ${carol}`), 15),

@@ -6,48 +6,11 @@ import * as tokens from '../tokens/token-frames.ts';
 import * as locks from './lock-frames.ts';
 
 const { alice, bob } = frames;
-const { dso, never } = locks;
 const carol = 'Carol::1220ca';
 const app = 'App::1220a9';
 const day = 86_400_000_000n;
 
-const firstUpdate = frames.transaction(1, [
-  locks.amuletHeld('00a4', alice, '40.0', locks.lock([alice, dso], never), 7),
-  locks.lockedByCip105(
-    {
-      contractId: '00b4',
-      owner: alice,
-      holdingIds: ['00a4'],
-      amount: '40.0',
-      terms: {
-        type: 'vestingLock',
-        'vestingLock.startDate': '2026-08-04T00:00:00Z',
-        'vestingLock.endDate': String(BigInt(Date.UTC(2026, 7, 24)) * 1000n),
-        'vestingLock.initialAmount': '50.0',
-      },
-    },
-    8,
-  ),
-  locks.amuletHeld(
-    '00a6',
-    alice,
-    '60.0',
-    locks.lock([dso], '2026-09-14T11:01:00Z', 'Unlocking from supporting SV rights for sv1'),
-    11,
-  ),
-  locks.vestingLocked(
-    {
-      contractId: '00b6',
-      owner: alice,
-      holdingId: '00a6',
-      amount: '60.0',
-      kind: locks.forValidator('sv1'),
-      endTime: '2026-09-13T11:01:00Z',
-      periodMicroseconds: 60n * day,
-    },
-    12,
-  ),
-]);
+const firstUpdate = frames.transaction(1, [...locks.vestingAllocation, ...locks.vestingGovernanceLock]);
 
 let database: ReadDatabase;
 
