@@ -46,7 +46,7 @@ it('the writer reads how long traffic lasts, with and without projections', asyn
     const runways = await withDatabase(url.href, readTrafficRunway);
     expect(runways.map(({ synchronizer }) => synchronizer)).not.toEqual([]);
     // This history has no purchases, so the balance of their payer is read separately.
-    const balance = `select amulet::text, reason from explore.traffic_amulet_left('nobody', 'dso', (select checkpoint from ledger.stream))`;
+    const balance = `select amulet::text, reason from explore.traffic_amulet_left('payer::1220', 'dso', (select checkpoint from ledger.stream))`;
     expect(await query(url.href, balance)).toEqual([{ amulet: '0', reason: null }]);
   }
 });

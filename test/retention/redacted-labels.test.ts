@@ -10,7 +10,7 @@ import { runCommand } from '../support/run-command.ts';
 import { createReadDatabase, type ReadDatabase } from '../read/read-database.ts';
 
 const { alice, bob } = frames;
-const nameless = 'nobody::1220';
+const nameless = 'nameless::1220';
 let database: ReadDatabase;
 let folder: string;
 
