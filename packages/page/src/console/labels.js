@@ -8,7 +8,7 @@ import { post } from './questions.js';
 const partyId = /^[A-Za-z0-9:_ -]{1,253}::[A-Za-z0-9]{1,253}$/;
 /** A request may have 64 KiB. */
 const mostParties = 200;
-const longestHint = 4_000;
+const longestPartyHint = 4_000;
 
 let exploreName = 'explore';
 
@@ -46,7 +46,7 @@ export async function showLabels({ rows }, signal) {
         labels.has(party) ? [`"${labels.get(party)}" is ${party}`] : [],
       );
       const cell = body.rows[line]?.cells[at];
-      if (named.length > 0 && cell !== undefined) setHint(cell, named.join('\n').slice(0, longestHint));
+      if (named.length > 0 && cell !== undefined) setHint(cell, named.join('\n').slice(0, longestPartyHint));
     }
   }
 }
