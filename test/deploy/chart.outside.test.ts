@@ -144,7 +144,7 @@ describe('rendered Helm chart', needs(helmSkipReason), () => {
       'all values',
       completeValues,
       [
-        ...Array.from({ length: 6 }, () => 'ConfigMap'),
+        ...Array.from({ length: 7 }, () => 'ConfigMap'),
         'Deployment',
         'Job',
         'NetworkPolicy',
