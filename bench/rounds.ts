@@ -47,7 +47,7 @@ export async function runRounds(
   const preparedRounds: PreparedRound[] = [];
   for (const session of sessions) preparedRounds.push(await prepare(session, profile, measures));
   for (let round = 0; round < rounds; round += 1)
-    for (const preparedRound of preparedRounds) await runRound(preparedRound);
+    for (const preparedRound of preparedRounds) await runRound(preparedRound, round);
   for (const round of preparedRounds) await finish(round);
 }
 
@@ -65,9 +65,9 @@ async function prepare(session: Session, profile: Profile, measures: ReadonlySet
   return { job, updates, seeds };
 }
 
-async function runRound({ job, updates, seeds }: PreparedRound): Promise<void> {
+async function runRound({ job, updates, seeds }: PreparedRound, round: number): Promise<void> {
   const { measures } = job;
-  if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates);
+  if (updates !== undefined && measures.has('ingest')) await ingestRound(job, updates, round);
   if (updates !== undefined) await baselineRound(job, updates);
   if (seeds !== undefined) await seedRound(job, seeds);
   if (updates !== undefined && measures.has('toy')) await toyRound(job, updates);
@@ -168,10 +168,12 @@ export function ceilingName(prefix: string, lanes: 1 | 2): string {
   return `${prefix}COPY${lanes === 2 ? ', 2 connections' : ''}`;
 }
 
-async function ingestRound(job: Job, source: Source): Promise<void> {
+/** Every second round runs the variants in reverse, because a run is slower or faster for what ran just before it. */
+async function ingestRound(job: Job, source: Source, round: number): Promise<void> {
   const { session, profile } = job;
   await ceilings(job, source.rows, '');
-  for (const variant of variantsOf(session.options)) {
+  const variants = variantsOf(session.options);
+  for (const variant of round % 2 === 0 ? variants : variants.toReversed()) {
     await recordFigure(session, profile.name, variant.name, async () => {
       const run = await runIngest({ ...ingestOptions(job, source), variant, weigh: 'settled' });
       return figureOf(run, run.events, run.steady);
