@@ -28,6 +28,43 @@ $$;
 comment on function :explore.token_journal_bounds(bigint, bigint) is
   'The offsets themselves if all history between them is known, otherwise SQLSTATE LI003. For null, the beginning of the known range, and the checkpoint.';
 
+-- Without an order, because account_statement sorts the rows itself.
+create or replace function :explore.token_journal_rows(party text, begins bigint, ends bigint)
+  returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
+                 account_id text, instrument_admin text, instrument_id text, kind text, amount_in numeric, amount_out numeric,
+                 net numeric, balance numeric, locked numeric, other_owners text[], reason text, basis text, unreadable_holdings bigint)
+  language sql stable parallel safe rows 1000
+begin atomic
+  select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
+         j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
+         sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis, j.unreadable_holdings
+    from (
+      select begins as "offset", null::text as update_id, null::timestamptz as effective_at,
+             null::timestamptz as record_time, h.provider, h.account_id, h.instrument_admin, h.instrument_id,
+             'opening' as kind, 0::numeric as amount_in, 0::numeric as amount_out, sum(h.amount) as net,
+             coalesce(sum(h.amount) filter (where h.is_locked), 0) as locked_in, 0::numeric as locked_out,
+             null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unreadable_holdings
+        from :explore.token_holdings_at(begins) h
+       where h.owner = party
+         and exists (select from (select contract_id, activated_offset, parties_pk from contract_states /*workers
+                                   where parties_pk = any ((select :explore.token_parties(party))::integer[]) offset 0
+                                 workers*/) l
+                       join contract_parties w on w.parties_pk = l.parties_pk
+                      where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
+                        and party = any (w.signatories || w.observers))
+       group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
+      union all
+      select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,
+             c.instrument_id, c.kind, c.amount_in, c.amount_out, c.net, c.locked_in, c.locked_out, c.other_owners, c.reason,
+             c.basis, c.unreadable_holdings
+        from :explore.token_changes_of(party) c
+       where c."offset" > begins and c."offset" <= ends) j
+  window account as (partition by j.provider, j.account_id, j.instrument_admin, j.instrument_id order by j."offset"
+                     rows between unbounded preceding and current row);
+end;
+comment on function :explore.token_journal_rows(text, bigint, bigint) is
+  'Rows of token_journal in no order. The offsets are those of token_journal_bounds.';
+
 -- In PL/pgSQL, so that the offsets are constants for the planner, and conditions on them reach the indexes of holdings.
 create or replace function :explore.token_journal(party text, from_offset bigint default null, to_offset bigint default null)
   returns table ("offset" bigint, update_id text, effective_at timestamptz, record_time timestamptz, provider text,
@@ -47,32 +84,7 @@ begin
   -- If there are no holdings at all, no query below checks the party.
   perform :explore.known_party(owner_party);
   return query
-    select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
-           j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, sum(j.net) over account,
-           sum(j.locked_in - j.locked_out) over account, j.other_owners, j.reason, j.basis, j.unreadable_holdings
-      from (
-        select begins as "offset", null::text as update_id, null::timestamptz as effective_at,
-               null::timestamptz as record_time, h.provider, h.account_id, h.instrument_admin, h.instrument_id,
-               'opening' as kind, 0::numeric as amount_in, 0::numeric as amount_out, sum(h.amount) as net,
-               coalesce(sum(h.amount) filter (where h.is_locked), 0) as locked_in, 0::numeric as locked_out,
-               null::text[] as other_owners, null::text as reason, null::text as basis, 0::bigint as unreadable_holdings
-          from :explore.token_holdings_at(begins) h
-         where h.owner = owner_party
-           and exists (select from (select contract_id, activated_offset, parties_pk from :storage.contract_states /*workers
-                                     where parties_pk = any ((select :explore.token_parties(owner_party))::integer[]) offset 0
-                                   workers*/) l
-                         join :storage.contract_parties w on w.parties_pk = l.parties_pk
-                        where l.contract_id = h.contract_id and l.activated_offset = h.created_at_offset
-                          and owner_party = any (w.signatories || w.observers))
-         group by h.provider, h.account_id, h.instrument_admin, h.instrument_id
-        union all
-        select c."offset", c.update_id, c.effective_at, c.record_time, c.provider, c.account_id, c.instrument_admin,
-               c.instrument_id, c.kind, c.amount_in, c.amount_out, c.net, c.locked_in, c.locked_out, c.other_owners, c.reason,
-               c.basis, c.unreadable_holdings
-          from :explore.token_changes_of(owner_party) c
-         where c."offset" > begins and c."offset" <= ends) j
-    window account as (partition by j.provider, j.account_id, j.instrument_admin, j.instrument_id order by j."offset"
-                       rows between unbounded preceding and current row)
+    select * from :explore.token_journal_rows(owner_party, begins, ends) j
      order by j."offset", j.instrument_admin collate "C", j.instrument_id collate "C", j.provider collate "C",
               j.account_id collate "C";
 end

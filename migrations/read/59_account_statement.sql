@@ -1,7 +1,8 @@
 -- Account statements: the journal of a party with closing balances, and the value of Amulet in US dollars at the prices of
 -- the ledger.
 
--- A price comes from the first of these sources that is visible: the choice of the update; the configuration that the choice
+-- A price comes from the first of these sources that is visible: a transfer of the update, otherwise its first choice that
+-- reports a price; the configuration that the choice
 -- names instead of a round; the round that created an Amulet of the update, if this round was open then; the newest round that
 -- was open then. Rounds are numbered by their opening, so that one pass over rounds and offsets in order finds the newest round
 -- of each offset. A round counts only while its contract was active: after a gap in the rounds, a price is null.
@@ -10,13 +11,36 @@ create or replace function :explore.amulet_prices(for_dso text, offsets bigint[]
   language plpgsql stable parallel safe rows 1000
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
+  set jit = off
 as $$
 #variable_conflict use_column
+declare
+  -- Constants of the plan, so that its joins fit their number.
+  sought constant bigint[] := array(select distinct d.o from unnest(offsets) d (o) where d.o is not null);
+  choice_pks constant integer[] := array(
+    select h.choice_pk
+      from :storage.choices h
+      join :storage.templates t on t.template_pk = h.template_pk
+      left join :storage.packages p on p.package_id = t.package_id
+     where coalesce(t.package_name, p.package_name) = 'splice-amulet');
+  transfer_pks constant integer[] := array(
+    select h.choice_pk
+      from :storage.choices h
+     where h.choice_pk = any (choice_pks) and h.choice in ('AmuletRules_Transfer', 'TransferPreapproval_SendV2'));
+  stored constant int8multirange := (
+    select range_agg(r.stored) from unnest(:explore.projected_ranges('amulet_transfers')) r (stored));
 begin
   return query
-    with wanted as materialized (
+    -- Most updates with Amulet are transfers, whose rows are stored. The result is the same without them.
+    with transfers as materialized (
+      select distinct on (p."offset") p."offset", p.amulet_price as price, p.round
+        from unnest(sought) o (at_offset)
+        join :storage.projected_amulet_transfers p on p."offset" = o.at_offset
+       where p."offset" <@ stored and p.amulet_price is not null and coalesce(p.dso, for_dso) = for_dso
+       order by p."offset", p.node_id),
+    wanted as materialized (
       select o.at_offset, coalesce(u.effective_at, :explore.token_time(o.at_offset)) as at_time
-        from (select distinct d.at_offset from unnest(offsets) d (at_offset)) o
+        from (select d.o as at_offset from unnest(sought) d (o) except all select t."offset" from transfers t) o
         left join :storage.updates u on u."offset" = o.at_offset),
     reported as materialized (
       select w.at_offset, w.at_time, r.price, r.round
@@ -24,7 +48,7 @@ begin
         left join lateral (
                select x.price::numeric as price, x.round::bigint as round
                  from (
-                   select x.node_id, coalesce(m.result #>> '{summary,amuletPrice}', m.result #>> '{result,summary,amuletPrice}',
+                   select x.node_id, x.choice_pk, coalesce(m.result #>> '{summary,amuletPrice}', m.result #>> '{result,summary,amuletPrice}',
                                               m.result #>> '{transferResult,summary,amuletPrice}',
                                               m.result #>> '{amuletSum,amuletPrice}') as price,
                           case when m.argument #> '{context,externalPartyConfigState}' is null
@@ -32,14 +56,11 @@ begin
                                              m.result #>> '{transferResult,round,number}',
                                              m.result #>> '{amuletSum,round,number}') end as round
                      from :storage.exercises x
-                     join :storage.choices h on h.choice_pk = x.choice_pk
-                     join :storage.templates t on t.template_pk = h.template_pk
-                     left join :storage.packages p on p.package_id = t.package_id
                     cross join lateral (select x.argument::jsonb as argument, x.result::jsonb as result offset 0) m
-                    where x."offset" = w.at_offset and coalesce(t.package_name, p.package_name) = 'splice-amulet'
+                    where x."offset" = w.at_offset and x.choice_pk = any (choice_pks)
                       and coalesce(m.argument ->> 'expectedDso', for_dso) = for_dso) x
                 where x.price is not null
-                order by x.node_id limit 1) r on true),
+                order by x.choice_pk = any (transfer_pks) desc, x.node_id limit 1) r on true),
     configured as materialized (
       select w.at_offset, c.price
         from reported w
@@ -72,6 +93,8 @@ begin
           select null::bigint as at_offset, r.opens_at as at_time, r.place from rounds r
           union all
           select w.at_offset, w.at_time, null from reported w where w.price is null) z)
+    select t."offset", t.price, t.round, 'choice' from transfers t
+    union all
     select w.at_offset, p.price, p.round, p.source
       from reported w
       left join configured c on c.at_offset = w.at_offset
@@ -91,8 +114,9 @@ begin
                       where x."offset" = w.at_offset and x.origin = 'c'
                         and coalesce(x.payload -> 'amulet', x.payload) ->> 'dso' = for_dso) x
                join rounds r on r.number = x.number::bigint
-              where r.begun <= w.at_offset and coalesce(r.ended > w.at_offset, true) and r.opens_at <= w.at_time
-              order by r.number desc limit 1) h on w.price is null and c.price is null
+              where w.price is null and c.price is null
+                and r.begun <= w.at_offset and coalesce(r.ended > w.at_offset, true) and r.opens_at <= w.at_time
+              order by r.number desc limit 1) h on true
      cross join lateral (
              select w.price, w.round, 'choice' as source where w.price is not null
              union all
@@ -103,7 +127,7 @@ begin
 end
 $$;
 comment on function :explore.amulet_prices(text, bigint[]) is
-  'Price of Amulet in US dollars at offsets, for the Amulet of one DSO, with its source: choice (a choice of the update reports it), configuration (the choice names an ExternalPartyConfigState), holding (the round that created an Amulet of the update) or open round (the newest round that was open then). No row for an offset without a visible price.';
+  'Price of Amulet in US dollars at offsets, for the Amulet of one DSO, with its source: choice (a transfer of the update, otherwise its first choice that reports a price), configuration (the choice names an ExternalPartyConfigState), holding (the round that created an Amulet of the update) or open round (the newest round that was open then). No row for an offset without a visible price.';
 
 -- The value is rounded like products on the ledger. Statements have few updates in which choices report no price, so that rounds
 -- are read once.
@@ -115,6 +139,7 @@ create or replace function :explore.account_statement(party text, from_offset bi
   language plpgsql stable parallel safe rows 1000
   set search_path = pg_catalog, pg_temp
   set plan_cache_mode = force_custom_plan
+  set jit = off
 as $$
 #variable_conflict use_column
 declare
@@ -123,24 +148,25 @@ declare
   ends bigint;
 begin
   select b.begins, b.ends into begins, ends from :explore.token_journal_bounds(from_offset, to_offset) b;
+  -- If there are no holdings at all, no query below checks the party.
+  perform :explore.known_party(owner_party);
   return query
     with journal as materialized (
-      select *, row_number() over () as place from :explore.token_journal(owner_party, begins, ends)),
-    lines as materialized (
-      select j."offset", j.update_id, j.effective_at, j.record_time, j.provider, j.account_id, j.instrument_admin,
-             j.instrument_id, j.kind, j.amount_in, j.amount_out, j.net, j.balance, j.locked, j.other_owners, j.reason, j.basis,
-             j.unreadable_holdings
-        from journal j
+      select * from :explore.token_journal_rows(owner_party, begins, ends)),
+    -- An account has one row at an offset.
+    lines as (
+      select * from journal
       union all
-      select ends, null, null, null, c.provider, c.account_id, c.instrument_admin, c.instrument_id, 'closing', 0, 0, 0, c.balance,
-             c.locked, null, null, null, 0
-        from (select distinct on (j.provider, j.account_id, j.instrument_admin, j.instrument_id) j.*
-                from journal j
-               order by j.provider, j.account_id, j.instrument_admin, j.instrument_id, j.place desc) c),
+      select ends, null, null, null, j.provider, j.account_id, j.instrument_admin, j.instrument_id, 'closing', 0, 0, 0, j.balance,
+             j.locked, null, null, null, 0
+        from (select j.provider, j.account_id, j.instrument_admin, j.instrument_id, max(j."offset") as "offset"
+                from journal j group by 1, 2, 3, 4) m
+        join journal j on j."offset" = m."offset" and j.provider is not distinct from m.provider
+                      and (j.account_id, j.instrument_admin, j.instrument_id) = (m.account_id, m.instrument_admin, m.instrument_id)),
     prices as materialized (
       select d.dso, p.*
-        from (select l.instrument_admin as dso, array_agg(distinct l."offset") as offsets
-                from lines l where l.instrument_id = 'Amulet' group by l.instrument_admin) d
+        from (select l.instrument_admin as dso, array_agg(l."offset") || ends as offsets
+                from journal l where l.instrument_id = 'Amulet' group by l.instrument_admin) d
        cross join lateral :explore.amulet_prices(d.dso, d.offsets) p)
     select l.*, p.price, p.round, p.source,
            :explore.ledger_product(case l.kind when 'closing' then l.balance else l.net end, p.price)

@@ -145,6 +145,7 @@ grant execute on function
   :explore.token_holding_reasons(bigint),
   :explore.token_holdings_at(bigint),
   :explore.token_journal(text, bigint, bigint),
+  :explore.token_journal_rows(text, bigint, bigint),
   :explore.token_journal_bounds(bigint, bigint),
   :explore.token_journal_notes(text, bigint, bigint),
   :explore.token_movements_between(bigint, bigint),
