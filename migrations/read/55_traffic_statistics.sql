@@ -77,7 +77,7 @@ begin
            case when dimension <> 'app' then :explore.fqn(coalesce(t.package_name, t.package_id), t.module_name, t.entity_name) end,
            h.choice, s.workflow_id, s.user_id, s.updates, s.bytes, s.costs[1], s.costs[2], s.costs[3], s.max
       from (
-        select date_trunc('day', g.record_time, 'UTC') as day,
+        select date_bin('1 day', g.record_time, '2000-01-01 00:00Z') as day,
                case when dimension = 'app' then g.app_pk when dimension in ('template', 'choice') then g.template_pk end as template_pk,
                case when dimension = 'choice' then g.choice_pk end as choice_pk,
                case when dimension = 'workflow' then g.workflow_id end as workflow_id,
