@@ -38,9 +38,10 @@ const allHistory: CallRange = { from: { offset: '0', time: '-infinity' } };
 export async function functionCalls(client: Client, range: CallRange = allHistory): Promise<readonly FunctionCall[]> {
   const { rows: knownValues } = await client.query<Record<string, string>>(`
     select c.template_fqn, c.contract_id, u.update_id, u."offset"::text, u.command_id, c.signatories[1] as party,
-           (select t from explore.token_holdings h, unnest(array[h.owner]) t limit 1) as owner
+           h.owner, split_part(h.owner, '::', 1) as hint, h.instrument_admin as dso
       from (select * from explore.active_contracts order by created_at_offset limit 1) c,
-           (select * from explore.updates where command_id is not null order by "offset" desc limit 1) u`);
+           (select * from explore.updates where command_id is not null order by "offset" desc limit 1) u
+      left join (select owner, instrument_admin from explore.token_holdings where instrument_id = 'Amulet' limit 1) h on true`);
   const { rows: functions } = await client.query<{
     name: string;
     names: string[] | null;
@@ -87,6 +88,12 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     index_type: 'btree',
     projection: 'token_changes',
     dimension: 'choice',
+    name: knownValues['hint'],
+    for_dso: knownValues['dso'],
+    at_dso: knownValues['dso'],
+    from_position: from.offset,
+    to_position: knownValues['offset'],
+    position: at?.offset ?? knownValues['offset'],
   };
   const otherValues: Readonly<Record<string, string>> = {
     jsonb: `'{"amount": "1.5", "owner": "a"}'`,
@@ -99,7 +106,7 @@ function valueFrom(knownValues: Readonly<Record<string, string>>, { from, at }: 
     'timestamp with time zone': `'${new Date(Date.now() - 2_700_000).toISOString()}'`,
   };
   return (parameter, type) => {
-    if (parameter.startsWith('from')) return type === 'bigint' ? from.offset : `'${from.time}'`;
+    if (parameter.startsWith('from') && type !== 'text') return type === 'bigint' ? from.offset : `'${from.time}'`;
     if (at !== undefined && parameter === 'at_offset') return `${at.offset}::bigint`;
     if (at !== undefined && parameter === 'time') return `'${at.time}'::timestamp with time zone`;
     if (at !== undefined && parameter === 'ago') return `'${at.ago}'::interval`;
