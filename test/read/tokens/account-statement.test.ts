@@ -3,6 +3,7 @@
  * splice-amulet whose kinds, prices and amounts are chosen here.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fillAll } from '../../projections/projected.ts';
 import * as frames from '../../support/frames.ts';
 import { createReadDatabase, type ReadDatabase } from '../read-database.ts';
 import { dso, exercisedEvent, foreign, gone, made, summary } from '../network/network-frames.ts';
@@ -55,10 +56,15 @@ const spent = (contractId: string, nodeId: number): frames.JsonRecord => gone(co
 function transfer(
   receiver: string,
   last: number,
-  { price, inputs = [] }: { readonly price?: string; readonly inputs?: frames.Json[] },
+  {
+    price,
+    inputs = [],
+    nodeId = 0,
+  }: { readonly price?: string; readonly inputs?: frames.Json[]; readonly nodeId?: number },
 ): frames.JsonRecord {
   return exercisedEvent('00rules', rules, 'AmuletRules_Transfer', {
     by: [alice],
+    nodeId,
     last,
     argument: {
       transfer: { sender: alice, provider: alice, inputs, outputs: [{ receiver, amount: '1' }] },
@@ -233,13 +239,26 @@ describe('account_statement', () => {
     expect(await lines(lied)).toEqual([['sent', [bob], '-1', '0.25', 'open round', '-0.25']]);
   });
 
+  it('prefers the price of a transfer to that of a choice before it', async () => {
+    const sum = { amuletSum: { amulet: '00af', amuletPrice: '0.2', round: { number: '1' } } };
+    const at = await update(
+      19,
+      exercisedEvent('00locked', 'Amulet:LockedAmulet', 'LockedAmulet_Unlock', { by: [alice], result: sum }),
+      transfer(bob, 4, { price: '0.4', nodeId: 1 }),
+      spent('00ad', 2),
+      amulet('00af', alice, '4', 3),
+      amulet('00bc', bob, '1', 4),
+    );
+    expect(await lines(at)).toEqual([['sent', [bob], '-1', '0.4', 'choice', '-0.4']]);
+  });
+
   it('has no price after the last round ended', async () => {
     await update(
       20,
       exercisedEvent('00round1', 'Round:OpenMiningRound', 'Archive', { consuming: true }),
       exercisedEvent('00round2', 'Round:OpenMiningRound', 'Archive', { consuming: true, nodeId: 1 }),
     );
-    const at = await update(21, spent('00ad', 0), amulet('00ae', alice, '4', 1), amulet('00ba', bob, '1', 2));
+    const at = await update(21, spent('00af', 0), amulet('00ae', alice, '3', 1), amulet('00ba', bob, '1', 2));
     expect(await lines(at)).toEqual([['sent', [bob], '-1', null, null, null]]);
   });
 
@@ -253,5 +272,14 @@ describe('account_statement', () => {
       { kind: 'opening', offset: 3, net: '60', balance: '60', usd: '6' },
       { kind: 'closing', offset: 6, net: '0', balance: '88.5', usd: '29.499999997' },
     ]);
+  });
+
+  it('has the same rows if the transfers are stored', async () => {
+    const computed = await database.query('select * from explore.account_statement($1)', [alice]);
+    expect(await fillAll(database.url, 10)).toBeGreaterThan(0);
+    expect(await database.query('select count(*)::integer as rows from ledger.projected_amulet_transfers')).toEqual([
+      { rows: 3 },
+    ]);
+    expect(await database.query('select * from explore.account_statement($1)', [alice])).toEqual(computed);
   });
 });
