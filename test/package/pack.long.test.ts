@@ -47,7 +47,8 @@ beforeAll(async () => {
     'packages/codegen',
     'tsconfig.build.json',
   ].map((path) => ['node_modules/typescript/bin/tsc', '--noCheck', '-p', path]);
-  for (const step of [...steps, ['scripts/mark-executable.mjs'], ['scripts/note-commit.mjs']]) {
+  const scripts = ['mark-executable', 'copy-library', 'note-commit'].map((name) => [`scripts/${name}.mjs`]);
+  for (const step of [...steps, ...scripts]) {
     const { status, stdout, stderr } = run('node', step, source);
     expect(status, stdout + stderr).toBe(0);
   }
@@ -140,6 +141,7 @@ describe('npm package', () => {
       ),
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'packages/page/src'))).map((path) => `packages/page/src/${path}`),
+      ...['dist/uPlot.iife.min.js', 'dist/uPlot.min.css', 'LICENSE'].map((path) => `dist/vendor/uplot/${path}`),
       // npm adds the README of a folder that has files of the package.
       'packages/page/README.md',
       // Files to which help and remedies refer.
@@ -241,7 +243,7 @@ describe('npm package', () => {
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
     const installedModules = await readdir(join(folder, 'node_modules'));
-    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch'])
+    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch', 'fflate', 'uplot'])
       expect(installedModules).not.toContain(name);
     helpIn(folder, 'this Node', '');
     await onNode24(folder);

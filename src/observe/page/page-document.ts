@@ -3,7 +3,7 @@
  * one document that loads no other file. Its security policy allows only its own style and script, by their hashes.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
 export interface PageDocument {
@@ -17,7 +17,7 @@ export interface PageParts {
   /** Later files override, or need, earlier ones. */
   readonly styles: readonly string[];
   readonly scripts: readonly string[];
-  /** A library for browsers, by paths that `require` resolves: a script that defines one name, and a style sheet. */
+  /** A library for browsers, by paths of files in its package: a script that defines one name, and a style sheet. */
   readonly library?: { readonly script: string; readonly style: string };
 }
 
@@ -51,8 +51,10 @@ function readAsset(name: string): string {
   return readFileSync(new URL(name, folder), 'utf8');
 }
 
+/** The build copies libraries next to the compiled program. Without a build, the packages are installed. */
 function readLibrary(name: string): string {
-  return readFileSync(createRequire(import.meta.url).resolve(name), 'utf8');
+  const copy = new URL(`../../vendor/${name}`, import.meta.url);
+  return readFileSync(existsSync(copy) ? copy : createRequire(import.meta.url).resolve(name), 'utf8');
 }
 
 /** A module as part of one script, in which all modules share one scope. */
