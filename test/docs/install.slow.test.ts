@@ -79,10 +79,10 @@ it.each([
   expect(namesIn(line).length > 0).toBe(recognizedText);
 });
 
-it('package.json is private and contains the address of the repository', () => {
+it('package.json contains the address of the repository and of its issues', () => {
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Readonly<Record<string, unknown>>;
   const home = 'https://github.com/ledger-indexer/ledger-indexer';
-  expect(manifest).toMatchObject({ private: true, homepage: home, bugs: `${home}/issues` });
+  expect(manifest).toMatchObject({ homepage: home, bugs: `${home}/issues` });
   expect(manifest['repository']).toEqual({ type: 'git', url: `git+${home}.git` });
   expect(manifest['keywords']).toContain('postgres');
 });

@@ -19,7 +19,7 @@ const { version } = JSON.parse(readFile('package.json')) as { readonly version: 
 
 /** Runs the command on the files of a folder. */
 function setVersion(folder: string, argument: string): { status: number | null; stdout: string; stderr: string } {
-  const script = join(root, 'scripts/set-version.mjs');
+  const script = join(root, 'scripts/release/set-version.mjs');
   const env = { ...process.env, PROJECT_ROOT: folder };
   return spawnSync(process.execPath, [script, argument], { cwd: folder, env, encoding: 'utf8' });
 }
@@ -46,7 +46,7 @@ describe('version of the project', () => {
     expect(lockFiles['package-lock.json']?.toSorted()).toEqual(ownEntries.toSorted());
   });
 
-  it('is set in all files by one command, which changes nothing else', () => {
+  it('is set by one command, which leaves the rest of the files unchanged', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-version-'));
     try {
       for (const path of versionFiles) cpSync(join(root, path), join(folder, path));
