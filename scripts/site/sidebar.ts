@@ -135,6 +135,7 @@ export const groups: readonly Group[] = [
       ['Error codes', 'reference/error-codes.md'],
       ['Exit codes', 'reference/exit-codes.md'],
       ['Connections to Postgres', 'reference/connections.md'],
+      ['Stability', 'reference/stability.md'],
       ['Names that have changed', 'reference/names.md'],
     ],
   },
