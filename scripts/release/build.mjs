@@ -1,5 +1,5 @@
 // One build of all files of a release, in a clone of its own.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { artifactsIn, writeChecksums } from './checksums.mjs';
 import { imageArchive } from './image.mjs';
@@ -38,6 +38,7 @@ export function buildRelease({ repository, source, out, commit, epoch, base }) {
 }
 
 function packPackages(source, out, env) {
+  for (const folder of [...workspaces, mcp]) copyFileSync(join(source, 'LICENSE'), join(source, folder, 'LICENSE'));
   const pack = ['pack', '--silent', '--ignore-scripts', '--pack-destination', out];
   run('npm', pack, source, env);
   run('npm', [...pack, ...workspaces.flatMap((folder) => ['--workspace', folder])], source, env);
@@ -72,7 +73,7 @@ function writeImage({ source, out, base, commit, epoch, version }) {
 function writeSboms({ source, out, base, commit, epoch }) {
   const lock = join(source, 'package-lock.json');
   const lists = [
-    ['.', installedPackages(lock), 'application'],
+    ['.', [...installedPackages(lock), bundledPackage(lock)], 'application'],
     ...workspaces.map((folder) => [folder, installedPackages(lock, folder), 'library']),
     [mcp, installedPackages(join(source, mcp, 'package-lock.json')), 'application'],
   ];
@@ -88,10 +89,15 @@ function writeSboms({ source, out, base, commit, epoch }) {
     type: 'container',
     commit,
     epoch,
-    packages: installedPackages(lock, '', false),
+    packages: [...installedPackages(lock, '', false), bundledPackage(lock)],
     others: base.packages,
   };
   writeJson(join(out, `${name}-image-${version}-linux-${base.architecture}.cdx.json`), sbom(list));
+}
+
+/** The package whose files the build copies next to the program (scripts/copy-library.mjs). */
+function bundledPackage(lock) {
+  return installedPackages(lock, 'scripts/compile').find(({ name }) => name === 'uplot');
 }
 
 function statement({ source, out, base, commit, version }) {

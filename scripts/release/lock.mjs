@@ -30,12 +30,14 @@ export function installedPackages(lockFile, entry = '', withOptional = true) {
   visit(entry);
   return [...found]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([path, { version, integrity, license }]) => ({
+    .map(([path, { version, integrity, license, optional }]) => ({
       path,
       name: path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length),
       version,
       integrity,
       license,
+      // Only on some platforms, or only if its installation succeeds.
+      isOptional: optional === true,
     }));
 }
 

@@ -23,13 +23,14 @@ export function sbom({ name, version, type, commit, epoch, packages, others = []
   };
 }
 
-function npmComponent({ name, version, integrity, license }) {
+function npmComponent({ name, version, integrity, license, isOptional }) {
   const purl = npmPurl(name, version);
   return {
     'bom-ref': purl,
     type: 'library',
     name,
     version,
+    scope: isOptional ? 'optional' : 'required',
     purl,
     ...(license === undefined ? {} : { licenses: licensesOf([license]) }),
     ...(integrity === undefined ? {} : { hashes: [{ alg: 'SHA-512', content: sha512Of(integrity) }] }),
