@@ -14,6 +14,9 @@ import { ReleaseError, run } from './run.mjs';
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const usage = 'npm run release -- --dry-run [--once] [--json FILE] [--out FOLDER]';
 
+// npm takes the modes of files over into packages.
+process.umask(0o022);
+
 try {
   release(optionsOf(process.argv.slice(2)));
 } catch (thrown) {
