@@ -1,7 +1,7 @@
 /** A part of the public interface as names with descriptions, and the comparison with a recorded one. */
 
 /**
- * What users may depend on, by name. A name that is missing in a later version is a removal, another description is a
+ * Names on which users may depend, with descriptions. A name that is missing in a later version is a removal, another description is a
  * change, and further names are additions. Lists are split into one name per element, so that a longer list is an
  * addition.
  */
