@@ -20,10 +20,16 @@ export interface Release {
   readonly left_out: readonly { readonly name: string; readonly reason: string }[];
 }
 
+export interface Component {
+  readonly name: string;
+  readonly version?: string;
+  readonly purl: string;
+}
+
 /** A list of components in CycloneDX format. */
 export interface Bom {
   readonly serialNumber: string;
-  readonly components: readonly { readonly name: string; readonly version?: string; readonly purl: string }[];
+  readonly components: readonly Component[];
 }
 
 export const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
@@ -74,8 +80,8 @@ export class ReleaseFolder implements Disposable {
   }
 
   /** Contents of a JSON file of the release. */
-  json<Content>(name: string): Content {
-    return JSON.parse(readFileSync(join(this.out, name), 'utf8')) as Content;
+  json(name: string): unknown {
+    return JSON.parse(readFileSync(join(this.out, name), 'utf8'));
   }
 
   /** Installs packages of the release into an empty folder. Resolves to its path. */
