@@ -60,7 +60,7 @@ async function importPart<Module>(name: keyof typeof folders, moduleImport: Prom
       {
         code: 'DEMO_PART_MISSING',
         remedy:
-          `run \`npx ${bin}\` in a clone of the repository; or install the package here from the tarball that ` +
+          `run \`npx ${bin}\` in a clone of the repository; or install the package here from the release, or from the tarball that ` +
           `\`npm pack --workspace packages/${folders[name]}\` creates there: npm install ./${name}-${version}.tgz; ` +
           'or set LEDGER_URL and DATABASE_URL',
         cause: thrown,

@@ -35,7 +35,7 @@ export async function loadLake(): Promise<typeof LakeModule> {
     throw new IndexerError(`package ${name} is not installed; nothing was changed`, {
       code: 'EXPORT_PACKAGE_MISSING',
       remedy:
-        'run `npm pack --workspace packages/lake` in a clone, then install the resulting file here: ' +
+        'take its file from the release, or run `npm pack --workspace packages/lake` in a clone; then install the file here: ' +
         `npm install ./${name}-${version}.tgz`,
       cause: thrown,
     });
