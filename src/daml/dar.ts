@@ -2,10 +2,10 @@
  * Reads the packages in a DAR: a zip archive of `.dalf` files, in the form that compilers write and `POST /v2/packages`
  * accepts.
  */
+import { unzipSync } from 'fflate';
 import { IndexerError, withContext } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
-import { unzip } from './zip.ts';
 
 /** Maximum unpacked size of one DAR, bytes. The packages of the standard library have about 10 MiB. */
 const maxBytes = 512 * 1024 * 1024;
@@ -17,14 +17,14 @@ const maxBytes = 512 * 1024 * 1024;
  */
 export function packagesInDar(bytes: Uint8Array, file: string): readonly PackageModel[] {
   let unpackedBytes = 0;
-  const isPackage = ({ name, size }: { readonly name: string; readonly size: number }): boolean => {
+  const filter = ({ name, originalSize }: { readonly name: string; readonly originalSize: number }): boolean => {
     if (!name.endsWith('.dalf')) return false;
-    unpackedBytes += size;
+    unpackedBytes += originalSize;
     if (unpackedBytes > maxBytes)
       throw unreadableDarError(file, `its packages are larger than ${String(maxBytes)} bytes`);
     return true;
   };
-  const archives = unzipFiles(bytes, isPackage, file);
+  const archives = Object.values(unzipFiles(bytes, filter, file));
   if (archives.length === 0) throw unreadableDarError(file, 'it contains no .dalf file');
   return archives.map((archive) => packageIn(archive, file));
 }
@@ -39,9 +39,13 @@ function packageIn(archive: Uint8Array, file: string): PackageModel {
   }
 }
 
-function unzipFiles(bytes: Uint8Array, isSelected: Parameters<typeof unzip>[1], file: string): readonly Uint8Array[] {
+function unzipFiles(
+  bytes: Uint8Array,
+  filter: (file: { name: string; originalSize: number }) => boolean,
+  file: string,
+) {
   try {
-    return unzip(bytes, isSelected);
+    return unzipSync(bytes, { filter });
   } catch (thrown) {
     throw thrown instanceof IndexerError
       ? thrown

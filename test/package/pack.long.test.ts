@@ -243,7 +243,7 @@ describe('npm package', () => {
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
     const installedModules = await readdir(join(folder, 'node_modules'));
-    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch', 'fflate', 'uplot'])
+    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch', 'uplot'])
       expect(installedModules).not.toContain(name);
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
