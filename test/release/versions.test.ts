@@ -46,6 +46,16 @@ describe('version of the project', () => {
     expect(lockFiles['package-lock.json']?.toSorted()).toEqual(ownEntries.toSorted());
   });
 
+  it('of a dependency is the same in all packages', () => {
+    const versions = new Map<string, Set<string>>();
+    for (const path of manifests) {
+      const { dependencies, devDependencies } = JSON.parse(readFile(path)) as Readonly<Record<string, object>>;
+      for (const [name, found] of Object.entries({ ...dependencies, ...devDependencies }) as [string, string][])
+        versions.set(name, new Set([...(versions.get(name) ?? []), found]));
+    }
+    expect([...versions].filter(([, found]) => found.size > 1)).toEqual([]);
+  });
+
   it('is set by one command, which leaves the rest of the files unchanged', () => {
     const folder = mkdtempSync(join(tmpdir(), 'ledger-indexer-version-'));
     try {
