@@ -151,6 +151,14 @@ describe('packages of a release', needs(skipReason), () => {
     expect(row).toEqual({ checkpoint: ledger.ledger.ledgerEnd() });
   });
 
+  it('contain the library of the query page, which is not installed', () => {
+    const target = join(built.folder, 'command');
+    const file = join(target, 'node_modules/ledger-indexer/dist/observe/page/console-page.js');
+    const script = `import(process.argv[1]).then(({ ConsolePage }) => new ConsolePage({}).answerPage(
+      { writeHead: () => undefined, end: (html) => process.stdout.write(String(html.includes('uPlot=function'))) }))`;
+    expect(run('node', ['--eval', script, file], target)).toMatchObject({ stdout: 'true', stderr: '' });
+  });
+
   it.each([['lake'], ['mcp'], ['sandbox']])('%s has the listed components', (part) => {
     const target = built.install(part, `ledger-indexer-${part}-${version}.tgz`);
     expect(installedNames(target)).toEqual(componentNames(`ledger-indexer-${part}-${version}.cdx.json`));
