@@ -40,7 +40,7 @@ import {
 } from './history/filter-extension.ts';
 import type { WriterCandidate } from './lock/writer-lock.ts';
 import { assertExerciseJson } from './schema/exercise-json.ts';
-import { assertMigrated, migrate } from './schema/migrations.ts';
+import { assertMigrated, assertNotNewer, migrate, migrationFiles, type Migration } from './schema/migrations.ts';
 import { readPackages, readPackageState, refreshOmittedFields, storePackage } from './typed/package-store.ts';
 import { syncTypedViews } from './typed/views.ts';
 import { listJobs, updateJob } from './history/jobs.ts';
@@ -66,11 +66,15 @@ export interface PostgresSinkOptions {
 export function postgresSink(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
   const { notify, onNotice } = options;
   const session = { notify, onNotice, assertHeld: () => candidate.assertHeld() };
+  const preparation = new Preparation(database, candidate, options);
   return {
-    prepare: preparation(database, candidate, options),
+    prepare: () => preparation.run(),
     tryLock: () => candidate.tryLock(),
     lockHolder: () => writerLockHolder(database),
-    openSession: (identity: StreamIdentity) => openSession(database, identity, session),
+    openSession: async (identity: StreamIdentity) => {
+      await preparation.assertStillCurrent();
+      return openSession(database, identity, session);
+    },
     marks: {
       checkpoint: () => publishedCheckpoint(database),
       newest: (afterOffset: number, upTo: number) => newestMark(database, afterOffset, upTo),
@@ -107,22 +111,41 @@ export function postgresSink(database: Database, candidate: WriterCandidate, opt
   };
 }
 
-function preparation(
-  database: Database,
-  candidate: WriterCandidate,
-  { migrate: mode, exerciseJson }: PostgresSinkOptions,
-): () => Promise<void> {
-  let isPrepared = false;
-  return async () => {
-    if (isPrepared) return;
+/** The checks of database and schema at the start of the process, and what has to be checked again later. */
+class Preparation {
+  readonly #database: Database;
+  readonly #candidate: WriterCandidate;
+  readonly #options: PostgresSinkOptions;
+  /** The migrations of this program. They are read once, because an upgrade may replace the files of a running process. */
+  #migrations: readonly Migration[] | undefined;
+
+  constructor(database: Database, candidate: WriterCandidate, options: PostgresSinkOptions) {
+    this.#database = database;
+    this.#candidate = candidate;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    if (this.#migrations !== undefined) return;
+    const { migrate: mode, exerciseJson } = this.#options;
+    const migrations = await migrationFiles();
     // This check comes first, because a pooler would apply the settings of our sessions to other clients.
-    await candidate.checkAddress();
-    await checkServer(database);
-    await assertWritable(database);
-    await (mode === 'auto' ? migrate(database, { exerciseJson }) : assertMigrated(database));
-    await assertExerciseJson(database, exerciseJson);
-    isPrepared = true;
-  };
+    await this.#candidate.checkAddress();
+    await checkServer(this.#database);
+    await assertWritable(this.#database);
+    await (mode === 'auto' ? migrate(this.#database, { exerciseJson }) : assertMigrated(this.#database));
+    await assertExerciseJson(this.#database, exerciseJson);
+    this.#migrations = migrations;
+  }
+
+  /**
+   * Checks at the start of each session that no newer program has migrated the schema since {@link run}. A standby may
+   * wait for days before it takes over.
+   * @throws IndexerError `SCHEMA_NEWER`, fatal
+   */
+  async assertStillCurrent(): Promise<void> {
+    if (this.#migrations !== undefined) await assertNotNewer(this.#database, this.#migrations);
+  }
 }
 
 /**

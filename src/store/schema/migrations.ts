@@ -14,6 +14,7 @@ import type { ExerciseJson } from '../../model/tables.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { setExerciseJsonSql } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, createReadSide, buildReadSideScript } from './read-side.ts';
+import { pageUrl } from '../../version.ts';
 import { ownerCheckSql, refuseOtherStreams, assertOwnSchemas } from '../roles/schema-owners.ts';
 
 /**
@@ -112,6 +113,14 @@ export async function assertMigrated(database: Database, files?: readonly Migrat
 }
 
 /**
+ * Checks with one statement that every applied migration is one of these.
+ * @throws IndexerError `SCHEMA_NEWER`, fatal
+ */
+export async function assertNotNewer(database: Database, known: readonly Migration[]): Promise<void> {
+  refuseNewer(database.schema, await database.withClient((client) => readIds(client, database.schema)), known);
+}
+
+/**
  * Prints everything that `migrate` would do to an empty database, as one SQL transaction for psql. It needs no
  * connection.
  */
@@ -181,7 +190,10 @@ async function hasMigrationsTable(client: PoolClient, schema: string): Promise<b
 }
 
 async function readAppliedIds(client: PoolClient, schema: string): Promise<ReadonlySet<string>> {
-  if (!(await hasMigrationsTable(client, schema))) return new Set();
+  return (await hasMigrationsTable(client, schema)) ? readIds(client, schema) : new Set();
+}
+
+async function readIds(client: PoolClient, schema: string): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ id: string }>(
     `select id from ${escapeIdentifier(schema)}.schema_migrations order by id`,
   );
@@ -244,7 +256,7 @@ function refuseNewer(
   if (unknownIds.length === 0) return;
   throw new IndexerError(`schema "${schema}" holds migrations this program does not know: ${unknownIds.join(', ')}`, {
     code: 'SCHEMA_NEWER',
-    remedy: 'a newer version migrated this schema: run that version or a later one',
+    remedy: `run the version that migrated this schema, or a later one; to return to this version, restore the backup made before the upgrade: ${pageUrl('docs/how-to/run/upgrade.md')}`,
     facts: { schema, unknown: unknownIds.length },
   });
 }
