@@ -10,6 +10,7 @@ import { readSchemas } from '../../src/store/connection/read-schemas.ts';
 import { checkServer } from '../../src/store/connection/server-check.ts';
 import { createTestDatabase } from '../support/database.ts';
 import { runCommand } from '../support/run-command.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const first: Migration = {
   id: '0001_first',
@@ -80,6 +81,24 @@ describe('migrate()', () => {
     );
     expect(appliedMigrations.flat().sort()).toEqual(['0001_first', '0002_second']);
     expect(await counter(startingDatabases[0] ?? openAt(schema))).toBe(1);
+  });
+
+  it('waits for a reader of a table without blocking other readers, and is repeated', async () => {
+    const schema = freshSchema();
+    const database = openAt(schema);
+    await migrate(database, { files: [first] });
+    const holder = await openAt(schema).pool.connect();
+    await holder.query('begin; select n from counters');
+    const altering = migrate(database, { files: [first, { id: '0002_column', sql: 'alter table counters add m int' }] });
+    await waitFor('the migration waits for the table', async () => {
+      const waiting = `select from pg_locks where relation = 'counters'::regclass and not granted`;
+      return (await database.pool.query(waiting)).rowCount === 0 ? undefined : true;
+    });
+    // This statement waits behind the migration, which then gives up its place.
+    expect(await counter(openAt(schema))).toBe(0);
+    await holder.query('commit');
+    holder.release();
+    expect(await altering).toEqual(['0002_column']);
   });
 
   it('rolls back a failed migration, and keeps the migrations before it', async () => {

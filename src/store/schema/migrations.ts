@@ -11,6 +11,7 @@ import type { PoolClient, QueryConfig } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
 import type { ExerciseJson } from '../../model/tables.ts';
+import { migrationStep } from '../connection/short-transaction.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { setExerciseJsonSql } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, createReadSide, buildReadSideScript } from './read-side.ts';
@@ -155,7 +156,7 @@ export async function printMigrations(
  * that it cannot remain in a session of a pooler.
  */
 function withMigrationLock<T>(database: Database, work: (client: PoolClient) => Promise<T>): Promise<T> {
-  return database.transaction(async (client) => {
+  const begin = async (client: PoolClient): Promise<void> => {
     // The isolation level is read committed, because changes of the previous holder of the lock must be visible after
     // the lock is granted.
     await client.query(
@@ -164,11 +165,10 @@ function withMigrationLock<T>(database: Database, work: (client: PoolClient) => 
     await client.query(
       withMigrationTimeout('select pg_advisory_xact_lock(hashtext($1))', [`ledger_indexer:${database.schema}`]),
     );
-    // From here on, the lock timeout is short. If a migration waits for a lock on a table, all later readers of the
-    // table wait too.
-    await client.query(`set local lock_timeout = '5s'; set local search_path to ${escapeIdentifier(database.schema)}`);
-    return work(client);
-  });
+    await client.query(`set local search_path to ${escapeIdentifier(database.schema)}`);
+  };
+  // If a migration waits for a lock on a table, all later readers of the table wait too.
+  return migrationStep(database, begin, work);
 }
 
 /**
