@@ -14,7 +14,7 @@ import type { ExerciseJson } from '../../model/tables.ts';
 import { migrationStep } from '../connection/short-transaction.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { setExerciseJsonSql } from './exercise-json.ts';
-import { createReadSchemas, hasReadSide, createReadSide, buildReadSideScript } from './read-side.ts';
+import { createReadSchemas, hasReadSide, createReadSide, describeReadSide, buildReadSideScript } from './read-side.ts';
 import { pageUrl } from '../../version.ts';
 import { ownerCheckSql, refuseOtherStreams, assertOwnSchemas } from '../roles/schema-owners.ts';
 
@@ -90,8 +90,20 @@ export async function migrate(
   }
   if (distribution !== undefined || ownIds.length > 0) await distributeLocked();
   // Tests apply only some of the migrations, but the views and functions need all of them.
-  if (files === undefined) await withMigrationLock(database, (client) => createReadSide(client, database.schema));
+  if (files === undefined) await createViews(database, migrationList);
   return ownIds;
+}
+
+/** @throws IndexerError `SCHEMA_NEWER` if a newer program has migrated the schema in the meantime */
+async function createViews(database: Database, known: readonly Migration[]): Promise<void> {
+  const { schema } = database;
+  const step = <T>(work: (client: PoolClient) => Promise<T>): Promise<T> =>
+    withMigrationLock(database, async (client) => {
+      refuseNewer(schema, await readIds(client, schema), known);
+      return work(client);
+    });
+  const isCreated = await step((client) => createReadSide(client, schema));
+  if (isCreated) await step((client) => describeReadSide(client, schema));
 }
 
 /**

@@ -20,15 +20,39 @@ const fileName = /^\d{2}_[a-z0-9_]+\.sql$/;
 
 /** These files need not run again after a swap, because their effects on existing objects are kept. */
 const keptOnSwap = /^(?:59_explore_comments|90_rights)\.sql$/;
+/** A file that contains only comments. */
+const commentFile = /^\d{2}_[a-z_]+_comments\.sql$/;
 const comment = /^comment on [^;']*'(?:[^']|'')*';\n/gm;
+
+/** The statements of the read side. */
+interface ReadSideScript {
+  /** Everything, in the order of the files. The last statement records the hash. */
+  readonly complete: string;
+  /** Everything except most of the comments. */
+  readonly objects: string;
+  /** The other comments, and the statement that records the hash. */
+  readonly comments: string;
+}
 
 /** The script that creates the read side, with any number of statements. The last one records the script's hash. */
 export async function buildReadSideScript(storage: string): Promise<string> {
+  return (await loadReadSideScript(storage)).complete;
+}
+
+async function loadReadSideScript(storage: string): Promise<ReadSideScript> {
   const schemas = readSchemas(storage);
-  const files = (await loadReadSideFiles()).map(({ sql }) => replaceSchemaNames(sql, schemas));
-  const script = [createReadSchemas(storage), ...files].join('\n');
+  const files = (await loadReadSideFiles()).map(({ name, sql }) => ({ name, sql: replaceSchemaNames(sql, schemas) }));
+  const schemata = createReadSchemas(storage);
+  const script = [schemata, ...files.map(({ sql }) => sql)].join('\n');
   const schemaComment = escapeLiteral(`Views for people and BI tools; ${hashOf(script)}`);
-  return `${script}\ncomment on schema ${escapeIdentifier(schemas.explore)} is ${schemaComment};\n`;
+  const hash = `comment on schema ${escapeIdentifier(schemas.explore)} is ${schemaComment};\n`;
+  const objects = files.map(({ name, sql }) => (commentFile.test(name) ? '' : sql.replaceAll(comment, '')));
+  const comments = files.flatMap(({ name, sql }) => (commentFile.test(name) ? [sql] : (sql.match(comment) ?? [])));
+  return {
+    complete: `${script}\n${hash}`,
+    objects: [schemata, ...objects].join('\n'),
+    comments: [...comments, hash].join('\n'),
+  };
 }
 
 async function loadReadSideFiles(): Promise<readonly { readonly name: string; readonly sql: string }[]> {
@@ -71,18 +95,19 @@ function enableWorkerSections(script: string): string {
 }
 
 /**
- * Creates the read side if it is missing or belongs to another version. Resolves to true if it was created. Call it in
- * a transaction that holds the migration lock.
+ * Creates the read side if it is missing or belongs to another version, except for its comments: readers of a replaced
+ * view wait until the transaction has ended, and the comments take more than half of the time. Resolves to true if it
+ * was created; {@link describeReadSide} has to follow. Call it in a transaction that holds the migration lock.
  * @throws IndexerError `SCHEMA_OWNER_MISMATCH`
  */
 export async function createReadSide(client: ClientBase, storage: string): Promise<boolean> {
-  const script = await buildReadSideScript(storage);
-  if (await isReadSideCurrent(client, storage, script)) return false;
+  const { complete, objects } = await loadReadSideScript(storage);
+  if (await isReadSideCurrent(client, storage, complete)) return false;
   await client.query(createReadSchemas(storage));
   await assertOwnSchemas(client, storage);
   const isCitusDistributed = await isDistributed(client);
   if (isCitusDistributed) await client.query(disableDdlPropagation);
-  await client.query(isCitusDistributed ? enableWorkerSections(script) : script);
+  await client.query(isCitusDistributed ? enableWorkerSections(objects) : objects);
   if (isCitusDistributed) await fitFunctions(client, storage);
   await secureViews(client, readSchemas(storage));
   await outdateOthers(client, await builtInProjections(storage));
@@ -93,6 +118,16 @@ export async function createReadSide(client: ClientBase, storage: string): Promi
     for (const statement of readGrants(role)) await client.query(statement);
   }
   return true;
+}
+
+/**
+ * Adds the comments of the read side, and records that it is complete. If it is interrupted, the next call of
+ * {@link createReadSide} creates the read side again. Call it in a transaction that holds the migration lock.
+ */
+export async function describeReadSide(client: ClientBase, storage: string): Promise<void> {
+  const { comments } = await loadReadSideScript(storage);
+  if (await isDistributed(client)) await client.query(disableDdlPropagation);
+  await client.query(comments);
 }
 
 /**
