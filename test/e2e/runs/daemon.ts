@@ -20,6 +20,8 @@ export interface DaemonOptions {
   readonly argv?: readonly string[];
   /** Additional variables, such as INDEXER_BATCH_UPDATES. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Path of `dist/main.js` of another build. */
+  readonly program?: string;
 }
 
 export interface Exit {
@@ -58,8 +60,8 @@ export function assertBuilt(): void {
 
 /** Starts `dist/main.js` on a free port with JSON logs, without the environment variables of the caller. */
 export function startDaemon(options: DaemonOptions): Daemon {
-  assertBuilt();
-  const child = spawn(process.execPath, [program ?? '', ...(options.argv ?? [])], {
+  if (options.program === undefined) assertBuilt();
+  const child = spawn(process.execPath, [options.program ?? program ?? '', ...(options.argv ?? [])], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       PATH: process.env['PATH'],
