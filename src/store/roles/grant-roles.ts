@@ -4,6 +4,7 @@
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
+import { pageUrl } from '../../version.ts';
 import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { grantReader, readOnlyCondition } from './reader-role.ts';
@@ -11,6 +12,7 @@ import { revokePublicFunctions } from './public-functions.ts';
 import { redactorGrants, withOwnersRights, writerGrants } from './role-rights.ts';
 import { derivedSchema, readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { grantToWriters } from './read-as.ts';
+import { limitedRoles, unusedRowSecurity } from './secure-views.ts';
 
 /** Names of the roles that can log in. */
 export type LoginRole = Exclude<keyof StreamRoles, 'owner'>;
@@ -35,6 +37,8 @@ interface DatabaseFacts {
   readonly version: number;
   readonly superuser: boolean;
   readonly mayBypass: boolean;
+  /** Whether the writer role exists and may bypass row security already. */
+  readonly writerBypasses: boolean;
   /**
    * True if the current role may create and alter roles. The migrator role may not: it can only grant rights on objects
    * that it owns.
@@ -70,7 +74,10 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
   return database.withClient(async (client) => {
     const facts = await readDatabaseFacts(client, database.schema, roles);
     assertCanGrant(facts, roles);
+    const bypass = facts.mayBypass || facts.writerBypasses || !facts.administers;
+    if (!bypass) await assertNoLimitedRoles(client, database.schema);
     const statements = [
+      ...(bypass ? [] : await unusedRowSecurity(client, database.schema)),
       ...(facts.administers ? roleStatements(facts, roles, request) : []),
       ...(facts.administers ? databaseStatements(facts, roles, request.sharedDatabase) : []),
       ...(await ownershipStatements(client, readSchemas(database.schema), roles.owner)),
@@ -82,7 +89,7 @@ export async function planRoles(database: Database, request: RoleRequest): Promi
       // These statements come last, because the roles that write are recognized by their rights on tables.
       ...(facts.superuser && !request.sharedDatabase ? revokePublicFunctions : []),
     ];
-    return { roles, statements, bypass: facts.mayBypass || !facts.administers, administers: facts.administers };
+    return { roles, statements, bypass, administers: facts.administers };
   });
 }
 
@@ -114,7 +121,10 @@ async function readDatabaseFacts(client: ClientBase, storage: string, roles: Str
     `select current_database()::text as database, current_user::text as me,
             current_setting('server_version_num')::int as version, m.rolsuper as superuser,
             m.rolsuper or m.rolcreaterole as administers,
-            m.rolsuper or (m.rolbypassrls and m.rolcreaterole) as "mayBypass",
+            -- Before Postgres 16, only a superuser may grant bypassrls.
+            m.rolsuper or (m.rolbypassrls and m.rolcreaterole and current_setting('server_version_num')::int >= 160000)
+              as "mayBypass",
+            exists (select from pg_roles r where r.rolname = $9 and r.rolbypassrls) as "writerBypasses",
             array(select r.rolname::text from pg_roles r where r.rolname = any ($1)) as existing,
             array(select r.rolname::text from pg_roles r
                    where r.rolname = any ($1)
@@ -138,6 +148,7 @@ async function readDatabaseFacts(client: ClientBase, storage: string, roles: Str
       [roles.owner, roles.writer],
       [roles.migrator, roles.writer],
       reservedConnections,
+      roles.writer,
     ],
   );
   const [facts] = rows;
@@ -168,6 +179,16 @@ function assertCanGrant(
   throw refusalError(
     `role "${first}" exists and is a superuser, may create roles or databases, replicates or is a member of another role`,
     'use another --prefix, or revoke those rights from the role',
+  );
+}
+
+/** @throws IndexerError GRANT_ROLES_REFUSED if a role is limited to parties: the writer could not add rows then */
+async function assertNoLimitedRoles(client: ClientBase, storage: string): Promise<void> {
+  const [first] = await limitedRoles(client, storage);
+  if (first === undefined) return;
+  throw refusalError(
+    `role "${first}" is limited to parties, and this role may not give the writer BYPASSRLS: Postgres would refuse its COPY`,
+    `keep the indexer connected as the owner of the tables; or first remove the roles that are limited to parties: ${pageUrl('docs/how-to/secure/remove-reader-role.md')}`,
   );
 }
 

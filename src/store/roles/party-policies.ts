@@ -8,7 +8,7 @@ import type { PartyRules } from '../tables/entry.ts';
 import { storedTables, tablesWhere } from '../tables/tables.ts';
 
 /** Name of a permissive policy for all other readers, so that row-level security hides no row from them. */
-const allReadersPolicy = 'all readers';
+export const allReadersPolicy = 'all readers';
 
 /** The parties of a role, or `session` for those that the function session_parties returns. */
 export type RoleParties = readonly string[] | 'session';

@@ -7,6 +7,7 @@
 import { escapeIdentifier } from 'pg';
 import type { ClientBase } from 'pg';
 import type { ReadSchemas } from '../connection/read-schemas.ts';
+import { allReadersPolicy, limitedTables } from './party-policies.ts';
 
 /** Roles that are limited to parties. They are recognized because a restrictive policy of the storage names them. */
 export async function limitedRoles(client: ClientBase, storage: string): Promise<readonly string[]> {
@@ -20,6 +21,22 @@ export async function limitedRoles(client: ClientBase, storage: string): Promise
     [storage],
   );
   return rows.map(({ name }) => name);
+}
+
+/**
+ * The statements that disable row-level security on tables on which it hides no row, because the last limited role is
+ * gone. Policies of others are kept, and so is the row-level security of their tables.
+ */
+export async function unusedRowSecurity(client: ClientBase, storage: string): Promise<readonly string[]> {
+  const { rows } = await client.query<{ statement: string }>(
+    `select format('alter table %I.%I disable row level security', n.nspname, c.relname) as statement
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = $1 and c.relname = any ($2) and c.relrowsecurity
+        and not exists (select from pg_policy p where p.polrelid = c.oid and p.polname <> $3)
+      order by 1`,
+    [storage, limitedTables(), allReadersPolicy],
+  );
+  return rows.map(({ statement }) => statement);
 }
 
 /** Whether the login of this session is limited to parties, directly or as a member of a limited role. */
