@@ -95,6 +95,7 @@ function fromServer(error: DatabaseError): IndexerError {
   const sqlstate = error.code ?? '';
   if (citusHidesIn.has(sqlstate) && workerLost.test(error.message)) return workerError(error.message, sqlstate);
   if (sqlstate === '0A000' && workersRefusedPattern.test(error.message)) return notDistributedError(sqlstate);
+  if (sqlstate === '0A000' && error.routine === 'DoCopy') return rowSecurityError();
   if (sqlstate === '54000') {
     const limit = fromLimit(error);
     if (limit !== undefined) return limit;
@@ -248,6 +249,19 @@ function workerError(message: string, sqlstate: string): IndexerError {
 function notDistributedError(sqlstate: string): IndexerError {
   const { meaning } = catalogue.STORE_WORKERS_REFUSED;
   return new IndexerError(`${meaning} (SQLSTATE ${sqlstate})`, { code: 'STORE_WORKERS_REFUSED', facts: { sqlstate } });
+}
+
+/** Postgres refuses COPY into a table with row-level security, unless the role owns the table or has BYPASSRLS. */
+export function rowSecurityError(): IndexerError {
+  return new IndexerError(
+    'the role may not write into tables with row-level security: it neither owns them nor has BYPASSRLS (SQLSTATE 0A000)',
+    {
+      code: 'STORE_NOT_PERMITTED',
+      remedy:
+        'run `ledger-indexer grant-roles` as an administrator, which grants BYPASSRLS or says why it cannot; or let the indexer connect as the owner of the tables',
+      facts: { sqlstate: '0A000' },
+    },
+  );
 }
 
 function fromDriver(error: Error): IndexerError {

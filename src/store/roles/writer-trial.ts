@@ -5,6 +5,7 @@
  */
 import { DatabaseError, escapeIdentifier, type ClientBase } from 'pg';
 import type { Database } from '../connection/database.ts';
+import { rowSecurityError } from '../connection/store-error.ts';
 import { inserted, pruned, pruningFunctions, redactorRights, type Rights, writerRights } from './role-rights.ts';
 
 interface RightTrial {
@@ -25,6 +26,7 @@ export interface WriterRightsResult {
 /**
  * Tries the rights of the writer. Missing tables are skipped, because other checks cover the schema. It takes the same
  * locks as a writer that changes no row, and runs for up to a second.
+ * @throws IndexerError STORE_NOT_PERMITTED if row-level security prevents writing
  */
 export async function checkWriterRights(database: Database): Promise<WriterRightsResult> {
   return await database.withClient(async (client) => {
@@ -34,6 +36,7 @@ export async function checkWriterRights(database: Database): Promise<WriterRight
       const columns = await columnsOf(client, database.schema);
       await client.query('savepoint trial');
       const missingRights = await findMissingRights(client, writerTrials(columns, database.schema));
+      if (missingRights.length === 0) await assertMayCopy(client);
       // A role that may add rows which only the writer adds is a writer that lacks a right.
       const redactorInserts = redactorRights(database.schema).inserted;
       const writerInserts = inserted.filter((table) => columns.has(table) && !redactorInserts.includes(table));
@@ -47,6 +50,14 @@ export async function checkWriterRights(database: Database): Promise<WriterRight
       await client.query('rollback');
     }
   });
+}
+
+/** Statements without rows do not reveal that row-level security refuses COPY. */
+async function assertMayCopy(client: ClientBase): Promise<void> {
+  const { rows } = await client.query<{ active: boolean }>(
+    `select row_security_active(c.oid) as active from pg_class c where c.oid = to_regclass('contracts')`,
+  );
+  if (rows[0]?.active === true) throw rowSecurityError();
 }
 
 export interface PruningRightsResult {
