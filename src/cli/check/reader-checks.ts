@@ -4,7 +4,7 @@ import { hasTables } from '../../store/connection/inspection.ts';
 import { readersWithLockRights } from '../../store/roles/advisory-locks.ts';
 import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { defaultConnections, readerUse, temporaryFilesLimit, type ReaderUse } from '../../store/roles/reader-limits.ts';
-import { readerLogins } from '../../store/roles/reader-logins.ts';
+import { loginsWithoutDefaults, readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
 import { pageUrl } from '../../version.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
@@ -16,6 +16,7 @@ export function readerChecks(database: Database): readonly Check[] {
   const use = (): Promise<ReaderUse | undefined> => (pendingUse ??= readReaderUse(database));
   return [
     { name: 'limited readers', after, run: () => limitedReaders(database) },
+    { name: 'reader settings', after, run: () => readerSettings(database) },
     { name: 'large objects', after, run: () => largeObjects(database) },
     { name: 'advisory locks', after, run: () => advisoryLocks(database) },
     { name: 'reader connections', after, run: async () => readerConnections(await use()) },
@@ -48,6 +49,19 @@ async function limitedReaders(database: Database): Promise<Finding> {
   );
 }
 
+/** Checks the settings of reader sessions. A restore without `pg_restore --create` loses them. */
+async function readerSettings(database: Database): Promise<Finding> {
+  if (!(await hasTables(database))) return skip('nothing is stored yet');
+  const logins = await database.withClient((client) => loginsWithoutDefaults(client, database.schema));
+  const [first] = logins;
+  if (first === undefined) return pass('every reader login has its search path, time limit and read-only default');
+  const lost = logins.map(({ login, missing }) => `${login} lacks ${missing.join(', ')}`).join('; ');
+  return warn(
+    `${lost} in this database`,
+    `run for each: \`ledger-indexer grant-reader ${first.login}\`, with its --party flags if it is limited; replace reader tokens by new ones`,
+  );
+}
+
 /** Checks large objects. Every login may create them unless a superuser revokes this right from `public`. */
 async function largeObjects(database: Database): Promise<Finding> {
   if (!(await hasTables(database))) return skip('nothing is stored yet');
@@ -55,7 +69,7 @@ async function largeObjects(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass('no reader login may create them');
   return warn(
     `${logins.join(', ')} may create large objects and messages in the write-ahead log, without a limit`,
-    `${superuserRemedy}; with --shared-database these commands do not revoke the right`,
+    `${superuserRemedy}, without --shared-database; on a managed service, which has no superuser, give logins only to people you trust`,
   );
 }
 
@@ -66,7 +80,7 @@ async function advisoryLocks(database: Database): Promise<Finding> {
   if (logins.length === 0) return pass('no reader login may take them');
   return warn(
     `${logins.join(', ')} may take advisory locks, including the writer lock, which stops the indexer`,
-    `${superuserRemedy}, or let readers query a standby or another database`,
+    `${superuserRemedy}; on a managed service, which has no superuser, let readers query a replica or another database`,
   );
 }
 

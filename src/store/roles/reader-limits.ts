@@ -3,7 +3,7 @@
  * Postgres limits neither. If the server has no free connection, the indexer stops at its next reconnect.
  */
 import { escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
-import { readSchemas } from '../connection/read-schemas.ts';
+import { readersPath, readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { rightsBeyondReading } from './role-reach.ts';
 
 /**
@@ -29,6 +29,22 @@ export const temporaryFilesLimit = '256MB';
  * `indexer/connections.ts`.
  */
 const indexerConnections = 25;
+
+/**
+ * The statements that set the defaults of a reader's sessions in one database. `pg_restore` restores these settings
+ * only with `--create`, therefore `check` looks for them.
+ */
+export function sessionDefaults(role: string, database: string, schemas: ReadSchemas): readonly string[] {
+  const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
+  return [
+    `${set} statement_timeout = '60s'`,
+    `${set} default_transaction_read_only = on`,
+    `${set} search_path = ${readersPath(schemas)}`,
+  ];
+}
+
+/** Names of the settings of {@link sessionDefaults}. */
+export const sessionDefaultNames = ['statement_timeout', 'default_transaction_read_only', 'search_path'] as const;
 
 interface Server {
   readonly superuser: boolean;

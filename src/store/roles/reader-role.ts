@@ -13,8 +13,8 @@ import { limitedGrants, policyStatements, type RoleParties } from './party-polic
 import { hideStatements } from '../reads/node-sessions.ts';
 import { grantToWriters } from './read-as.ts';
 import { revokePublicFunctions } from './public-functions.ts';
-import { defaultConnections, limitTemporaryFiles, sessionConnections } from './reader-limits.ts';
-import { readSchemas, readersPath, type ReadSchemas } from '../connection/read-schemas.ts';
+import { defaultConnections, limitTemporaryFiles, sessionConnections, sessionDefaults } from './reader-limits.ts';
+import { readSchemas, type ReadSchemas } from '../connection/read-schemas.ts';
 import { limitedRoles, secureViewsFor } from './secure-views.ts';
 
 export interface ReaderRole {
@@ -198,7 +198,7 @@ function plan(facts: ReaderFacts, reader: ReaderRole, schemas: ReadSchemas): rea
     ...roleStatements(facts, reader),
     ...facts.temporaryFiles,
     ...(facts.superuser && reader.parties === 'session' ? hideStatements(reader.role) : []),
-    ...settings(facts, reader.role, schemas),
+    ...sessionDefaults(reader.role, facts.database, schemas),
   ];
   if (reader.parties.length === 0) {
     const reads = names.map((schema) => `grant select on all tables in schema ${schema} to ${name}`);
@@ -222,15 +222,6 @@ function roleStatements({ exists }: ReaderFacts, { role, parties, password, conn
   const name = escapeIdentifier(role);
   if (!exists) return [`create role ${name}${options}`];
   return options === '' ? [] : [`alter role ${name}${options}`];
-}
-
-function settings({ database }: ReaderFacts, role: string, schemas: ReadSchemas): string[] {
-  const set = `alter role ${escapeIdentifier(role)} in database ${escapeIdentifier(database)} set`;
-  return [
-    `${set} statement_timeout = '60s'`,
-    `${set} default_transaction_read_only = on`,
-    `${set} search_path = ${readersPath(schemas)}`,
-  ];
 }
 
 function refusalError(message: string, remedy: string): IndexerError {

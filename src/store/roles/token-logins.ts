@@ -5,10 +5,10 @@
 import { DatabaseError, escapeIdentifier, escapeLiteral, type ClientBase } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
 import type { Database } from '../connection/database.ts';
-import { readersPath, readSchemas } from '../connection/read-schemas.ts';
+import { readSchemas } from '../connection/read-schemas.ts';
 import { isCatalogConflict } from '../connection/store-error.ts';
 import { grantToWriters } from './read-as.ts';
-import { limitTemporaryFiles } from './reader-limits.ts';
+import { limitTemporaryFiles, sessionDefaults } from './reader-limits.ts';
 import { scramVerifier } from './scram.ts';
 
 /** Maximum sessions of one login: requests of the page, and their cancel requests. */
@@ -34,13 +34,10 @@ export async function makeLogin(
   const { database, version } = rows[0] ?? { database: '', version: 0 };
   const validClause = expiresAt === null ? '' : ` valid until ${escapeLiteral(expiresAt.toISOString())}`;
   const secret = escapeLiteral(scramVerifier(password));
-  const settings = `alter role ${name} in database ${escapeIdentifier(database)} set`;
   await client.query(
     `create role ${name} login inherit connection limit ${String(maxSessions)} password ${secret}${validClause};
      grant ${group} to ${name}${version >= 160_000 ? ' with inherit true, set false' : ''};
-     ${settings} statement_timeout = '60s';
-     ${settings} default_transaction_read_only = on;
-     ${settings} search_path = ${readersPath(readSchemas(storage))}`,
+     ${sessionDefaults(login, database, readSchemas(storage)).join(';\n     ')}`,
   );
   for (const statement of await limitTemporaryFiles(client, login)) await client.query(statement);
   await grantToWriters(client, login);

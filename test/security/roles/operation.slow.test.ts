@@ -85,6 +85,52 @@ describe('database settings and rights', () => {
     await world.succeeds('administrator', ['grant-roles', ...world.named]);
     expect(await checked('writer', 'rights of roles')).toMatchObject({ state: 'pass' });
   });
+
+  it('of readers and of reader tokens are reported by check, and restored by grant-reader', async () => {
+    const { prefix, served } = world;
+    await world.succeeds('administrator', ['grant-reader', served]);
+    await world.succeeds('administrator', ['reader-token', 'create', '--role', served]);
+    expect(await checked('writer', 'reader settings')).toMatchObject({ state: 'pass' });
+    const [{ login } = {}] = await world.query('select login_name as login from ledger.reader_tokens');
+    const [{ name } = {}] = await world.query('select quote_ident(current_database()) as name');
+    await world.query(
+      `alter role ${prefix}_reader in database ${String(name)} reset all;
+       alter role ${String(login)} in database ${String(name)} reset search_path`,
+    );
+    expect(await checked('writer', 'reader settings')).toMatchObject({
+      state: 'warn',
+      found: [
+        `${prefix}_reader lacks statement_timeout, default_transaction_read_only, search_path`,
+        `${String(login)} lacks search_path in this database`,
+      ].join('; '),
+      fix: expect.stringContaining(`\`ledger-indexer grant-reader ${prefix}_reader\``) as unknown,
+    });
+    await world.succeeds('administrator', ['grant-reader', `${prefix}_reader`]);
+    const [{ id } = {}] = await world.query('select id from ledger.reader_tokens');
+    await world.succeeds('administrator', ['reader-token', 'revoke', String(id)]);
+    expect(await checked('writer', 'reader settings')).toMatchObject({ state: 'pass' });
+  });
+});
+
+describe('row-level security', () => {
+  it('fails check and writing for a writer without BYPASSRLS, with what to do', async () => {
+    const { prefix } = world;
+    await world.query(
+      `alter role ${prefix}_writer nobypassrls; alter table ledger.contracts enable row level security`,
+    );
+    const refused = /STORE_NOT_PERMITTED.*row-level security[^]*grant-roles` as an administrator/;
+    try {
+      expect(await checked('writer', 'rights to write')).toMatchObject({ state: 'fail', code: 'STORE_NOT_PERMITTED' });
+      world.network.happen(1);
+      world.network.settle();
+      const { stderr } = await world.run('writer', ['run', '--stop-at', 'end'], { INDEXER_HTTP_PORT: '0' });
+      expect(stderr).toMatch(refused);
+    } finally {
+      await world.query('alter table ledger.contracts disable row level security');
+    }
+    await world.succeeds('administrator', ['grant-roles', ...world.named]);
+    expect(await checked('writer', 'rights to write')).toMatchObject({ state: 'pass' });
+  });
 });
 
 describe('idle session in a transaction', () => {
