@@ -90,14 +90,20 @@ select null, format('alter default privileges in schema %I grant %s on %s to %s%
   from pg_default_acl d join pg_namespace n on n.oid = d.defaclnamespace cross join lateral aclexplode(d.defaclacl) a
  where ${inSchemasSql} and d.defaclrole = n.nspowner`;
 
-/** Settings (limits and search paths) of roles that may use the stream, in its database. */
+/**
+ * Settings (limits, search paths and the role of a migrator) of roles that may use the stream, in its database. Members
+ * of the owner are included, because they have no grants of their own.
+ */
 const roleSettings = `
-select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::text, split_part(s, '=', 1),
-              case when split_part(s, '=', 1) = 'search_path' then substring(s from position('=' in s) + 1)
-                   else quote_literal(substring(s from position('=' in s) + 1)) end), array[r.rolname::text]
+select null, format('alter role %I in database %I set %s to %s', r.rolname, $3::text, v.name,
+              case when v.name = 'search_path' then v.value else quote_literal(v.value) end),
+       array[r.rolname::text] || case when v.name = 'role' then array[v.value] else '{}' end
   from pg_db_role_setting d join pg_roles r on r.oid = d.setrole cross join lateral unnest(d.setconfig) s
+ cross join lateral (select split_part(s, '=', 1) as name, substring(s from position('=' in s) + 1) as value) v
  where d.setdatabase = (select oid from pg_database where datname = current_database())
-   and exists (select from pg_namespace n cross join lateral aclexplode(n.nspacl) a where ${inSchemasSql} and a.grantee = r.oid)`;
+   and exists (select from pg_namespace n where ${inSchemasSql}
+                  and (exists (select from aclexplode(n.nspacl) a where a.grantee = r.oid)
+                       or exists (select from pg_auth_members m where m.roleid = n.nspowner and m.member = r.oid)))`;
 
 /** The kinds of objects in the order of creation. Limited roles get their rights last. */
 const kinds = [indexes, statistics, settings, policies, grants, roleSettings];
