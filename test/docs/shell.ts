@@ -107,11 +107,6 @@ export const skippedCommands: readonly NotRun[] = [
     reason: 'needs a demo: test/cli/demo.long.test.ts',
   },
   {
-    page: 'docs/how-to/run/backup-and-restore.md',
-    command: /^(?:pg_|psql |createdb )/,
-    reason: 'needs a server of its own and the client programs of Postgres',
-  },
-  {
     page: 'docs/how-to/query/rejected-commands.md',
     command: /^ledger-indexer explain/,
     reason: 'needs a rejected command: test/completions/explain-command.slow.test.ts',
@@ -153,6 +148,7 @@ export const skippedCommands: readonly NotRun[] = [
 export const otherCommandTests: ReadonlyMap<string, string> = new Map([
   ['docs/runbook/', 'test/alerts/runbook.long.test.ts'],
   ['docs/deploy/', 'test/cli/deploy.test.ts'],
+  ['docs/how-to/run/backup-and-restore.md', 'test/backup/dump.outside.test.ts'],
   ['docs/how-to/query/own-projections.md', 'test/docs/own-projections.slow.test.ts'],
   ['docs/how-to/integrate/http-api.md', 'test/api/examples.slow.test.ts'],
 ]);

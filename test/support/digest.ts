@@ -15,6 +15,7 @@ const volatileColumns: Readonly<Record<string, readonly string[]>> = {
   coverage: ['recorded_at'],
   quarantine: ['epoch', 'quarantined_at', 'attempts', 'attempted_at'],
   redactions: ['redacted_at'],
+  filter_interfaces: ['updated_at'],
 };
 
 /**
@@ -40,6 +41,7 @@ const backgroundTables: ReadonlySet<string> = new Set([
   'reader_tokens',
   'projections',
   'projection_changes',
+  'history_changes',
   'user_projections',
   ...projectionNames.map(projectedTable),
 ]);
@@ -53,18 +55,31 @@ interface Table {
   readonly key: readonly string[];
 }
 
+type Numbers = 'as stored' | 'named';
+
 /**
  * Hexadecimal SHA-256 of all tables of the schema in one snapshot, with rows in key order.
  * @param numbers `named` if the ledger sent updates in a different order, see dictionary-names.ts
  */
-export async function digestOf(url: string, schema: string, numbers: 'as stored' | 'named' = 'as stored') {
+export async function digestOf(url: string, schema: string, numbers: Numbers = 'as stored'): Promise<string> {
+  return createHash('sha256')
+    .update(JSON.stringify(await tableDigests(url, schema, numbers)))
+    .digest('hex');
+}
+
+/** The digest of each table, so that a difference names the table. */
+export async function tableDigests(
+  url: string,
+  schema: string,
+  numbers: Numbers = 'as stored',
+): Promise<Readonly<Record<string, string>>> {
   const client = new Client({ connectionString: url });
   await client.connect();
   try {
     // Uses one text format of times and bytes, whatever the defaults of the server or the role are.
     await client.query(`begin transaction isolation level repeatable read, read only`);
     await client.query(`set local timezone = 'UTC'; set local datestyle = 'ISO'; set local bytea_output = 'hex'`);
-    const hash = createHash('sha256');
+    const digests: Record<string, string> = {};
     const comparedTables = (await tablesOf(client, schema)).filter(
       ({ name }) => !backgroundTables.has(name) && name !== writerTable,
     );
@@ -74,9 +89,11 @@ export async function digestOf(url: string, schema: string, numbers: 'as stored'
     for (const table of tables) {
       const textSql = (column: string): string =>
         numbers === 'named' ? namedColumn(schema, table.name, column) : `t.${escapeIdentifier(column)}::text`;
+      const hash = createHash('sha256');
       await addTable(client, schema, { ...table, textSql }, hash);
+      digests[table.name] = hash.digest('hex');
     }
-    return hash.digest('hex');
+    return digests;
   } finally {
     await client.end();
   }
