@@ -1,0 +1,4 @@
+/** Managed services, simulated on the embedded server. */
+import { testManagedServices } from './suite.ts';
+
+testManagedServices('embedded');
