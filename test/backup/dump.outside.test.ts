@@ -12,9 +12,9 @@ import type { PackagedServer } from '../support/packaged/server.ts';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { groupByContract, sortPlaces } from '../webhooks/receiver.ts';
-import { runBlock, type PageRun } from './page.ts';
+import { rolePassword as password, runBlock, type PageRun } from './page.ts';
 import { answerWith, differences, seenBy } from './readers.ts';
-import { BackupWorld, database, indexerOptions, password } from './world.ts';
+import { BackupWorld, database, indexerOptions } from './world.ts';
 
 let world: BackupWorld;
 let modelDatabase: TestDatabase;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await world.command(source, 'ledger_migrator', 'views', 'rebuild');
   const growth = setInterval(() => world.grow(2), 20);
   try {
-    await runBlock('pg_dump --format', on(source, 'ledger_writer'));
+    await runBlock('pg_dumpall --roles-only --file', on(source, 'ledger_writer'));
   } finally {
     clearInterval(growth);
   }
@@ -50,7 +50,7 @@ beforeAll(async () => {
   lost = { checkpoint: await world.checkpoint(source), deliveries: world.receiver.taken.length };
   world.grow(40);
   restored = await world.emptyServer('restored');
-  await runBlock('pg_restore --create', on(restored, 'ledger_writer'));
+  await runBlock('ROLE postgres[; ]', on(restored, 'ledger_writer'));
 });
 afterAll(async () => {
   if (programsSkipReason !== undefined) return;
@@ -137,7 +137,7 @@ describe('a dump that is older than the pruned offset of the participant', needs
     const pruned = world.end() - 10;
     world.sandbox.ledger.pruneTo(pruned);
     const server = await world.emptyServer('late');
-    await runBlock('pg_restore --create', on(server, 'ledger_writer'));
+    await runBlock('ROLE postgres[; ]', on(server, 'ledger_writer'));
     const checkpoint = await world.checkpoint(server);
     await using daemon = world.follow(server);
     await waitFor('the indexer parks', () => (daemon.output().includes('LEDGER_PRUNED') ? true : undefined));

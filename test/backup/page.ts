@@ -7,6 +7,9 @@ import { blocksOf, pages, root } from '../docs/pages.ts';
 import { programFolder } from '../support/packaged/programs.ts';
 import { superuser, superuserPassword, type PackagedServer } from '../support/packaged/server.ts';
 
+/** Password of all roles except the superuser. */
+export const rolePassword = 'of a role';
+
 const path = 'docs/how-to/run/backup-and-restore.md';
 const [page] = pages().filter((candidate) => candidate.path === path);
 const blocks = page === undefined ? [] : blocksOf(page);
@@ -31,7 +34,7 @@ export function documentedSettings(text: string, folder: string): Readonly<Recor
 
 /** The folders of the page are in the folder of the test. */
 function inFolder(text: string, folder: string): string {
-  return text.replaceAll(/\/var\/(?:backups|lib\/postgresql)/g, folder);
+  return text.replaceAll(/\/var\/(?:backups|lib\/postgresql)|\/run\/secrets\/ledger/g, folder);
 }
 
 export interface PageRun {
@@ -41,6 +44,8 @@ export interface PageRun {
   /** Replaces the URL on the page. */
   readonly databaseUrl: string;
   readonly env: Readonly<Record<string, string>>;
+  /** The role as which the programs of Postgres connect; the superuser if undefined. */
+  readonly user?: string;
 }
 
 /** Writes the program `ledger-indexer` of the commands and the passwords into the folder. */
@@ -48,7 +53,8 @@ export async function preparePage(folder: string): Promise<void> {
   const program = join(folder, 'ledger-indexer');
   await writeFile(program, `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/main.js')}' "$@"\n`);
   await chmod(program, 0o755);
-  await writeFile(join(folder, 'pgpass'), `*:*:*:${superuser}:${superuserPassword}\n`, { mode: 0o600 });
+  const passwords = `*:*:*:${superuser}:${superuserPassword}\n*:*:*:*:${rolePassword}\n`;
+  await writeFile(join(folder, 'pgpass'), passwords, { mode: 0o600 });
 }
 
 /**
@@ -58,7 +64,7 @@ export async function preparePage(folder: string): Promise<void> {
  */
 export async function runBlock(
   text: string,
-  { folder, server, databaseUrl, env }: PageRun,
+  { folder, server, databaseUrl, env, user }: PageRun,
   change: readonly [from: string, to: string] = ['', ''],
 ): Promise<string> {
   const script = inFolder(blockWith(text), folder)
@@ -75,7 +81,7 @@ export async function runBlock(
       SHLVL: '1',
       PGHOST: '127.0.0.1',
       PGPORT: String(server?.port ?? 1),
-      PGUSER: superuser,
+      PGUSER: user ?? superuser,
       PGPASSFILE: join(folder, 'pgpass'),
       DATABASE_URL: databaseUrl,
       ...env,

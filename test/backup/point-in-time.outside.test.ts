@@ -16,9 +16,9 @@ import type { PackagedServer } from '../support/packaged/server.ts';
 import { needs } from '../support/skips/needs.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { sortPlaces } from '../webhooks/receiver.ts';
-import { documentedSettings, runBlock, type PageRun } from './page.ts';
+import { documentedSettings, rolePassword as password, runBlock, type PageRun } from './page.ts';
 import { differences, seenBy, type Seen } from './readers.ts';
-import { BackupWorld, database, password } from './world.ts';
+import { BackupWorld, database } from './world.ts';
 
 let world: BackupWorld;
 let modelDatabase: TestDatabase;

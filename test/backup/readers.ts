@@ -2,7 +2,8 @@
 import { loginPasswordOf } from '../../src/reader-token.ts';
 import { query } from '../support/database.ts';
 import type { PackagedServer } from '../support/packaged/server.ts';
-import { database, password, type BackupWorld } from './world.ts';
+import { rolePassword as password } from './page.ts';
+import { database, type BackupWorld } from './world.ts';
 
 /** Roles that read with a login. */
 const logins = ['ledger_reader', 'analyst', 'wallet'];

@@ -17,11 +17,9 @@ import { query } from '../support/database.ts';
 import { createServerFiles, startServer, type PackagedServer } from '../support/packaged/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startReceiver, type Receiver } from '../webhooks/receiver.ts';
-import { preparePage } from './page.ts';
+import { preparePage, rolePassword as password } from './page.ts';
 
 export const database = 'ledger';
-/** Password of all roles except the superuser. */
-export const password = 'of a role';
 export const indexerOptions = { LEDGER_INTERFACES: demoInterfaces.join(','), INDEXER_START: 'genesis' };
 const loginKinds = ['migrator', 'writer', 'redactor', 'reader'];
 const secondMicros = 1_000_000;
