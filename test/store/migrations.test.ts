@@ -89,7 +89,9 @@ describe('migrate()', () => {
     await migrate(database, { files: [first] });
     const holder = await openAt(schema).pool.connect();
     await holder.query('begin; select n from counters');
-    const altering = migrate(database, { files: [first, { id: '0002_column', sql: 'alter table counters add m int' }] });
+    const altering = migrate(database, {
+      files: [first, { id: '0002_column', sql: 'alter table counters add m int' }],
+    });
     await waitFor('the migration waits for the table', async () => {
       const waiting = `select from pg_locks where relation = 'counters'::regclass and not granted`;
       return (await database.pool.query(waiting)).rowCount === 0 ? undefined : true;
