@@ -1,5 +1,5 @@
 /**
- * What each migration that is newer than the recording must do to the recorded rows. A migration without an entry fails
+ * The effect that each migration after the recording must have on the recorded rows. A migration without an entry fails
  * test/upgrade/rules.test.ts. The entries compute the expected rows from the recorded frames, not from the database.
  */
 import { query } from '../support/database.ts';

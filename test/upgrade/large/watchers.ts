@@ -105,8 +105,8 @@ interface HeldLock {
 }
 
 /**
- * Samples the locks that block readers or the writer: those of the migrator on tables and views. A lock counts from the
- * first sample to the last one in which it was held.
+ * Samples the locks on tables and views that block readers or the writer, which only the migrator takes. A lock counts
+ * from the first sample to the last one in which it was held.
  */
 export async function watchLocks(url: string): Promise<{ stop(): Promise<Record<string, unknown>> }> {
   const client = new Client({ connectionString: url, application_name: 'locks' });
@@ -114,10 +114,10 @@ export async function watchLocks(url: string): Promise<{ stop(): Promise<Record<
   const held = new Map<string, { first: number; last: number }>();
   const stop = new AbortController();
   let samples = 0;
-  const sql = `select concat(l.pid, ' ', c.relname, ' ', l.mode) as lock
+  const sql = `select concat(l.pid, ' ', n.nspname, '.', c.relname, ' ', l.mode) as lock
     from pg_locks l join pg_class c on c.oid = l.relation join pg_namespace n on n.oid = c.relnamespace
    where l.granted and l.database = (select oid from pg_database where datname = current_database())
-     and l.mode in ('AccessExclusiveLock', 'ExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')
+     and l.mode in ('AccessExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')
      and n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') and c.relkind in ('r', 'v')`;
   const sampling = (async () => {
     while (!stop.signal.aborted) {

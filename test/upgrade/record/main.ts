@@ -1,6 +1,6 @@
 /**
- * `npm run upgrade:record`: records the database of a release for the upgrade tests, with the current build. It is run
- * once more on the day of the release, and never again for that release:
+ * `npm run upgrade:record`: records the database of a release for the upgrade tests, with the current build. The last
+ * run for a release is on the day of the release:
  *
  *   npm run upgrade:record
  *
