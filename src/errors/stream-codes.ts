@@ -76,7 +76,12 @@ export const streamCodes = {
     'an update or the list of active contracts contains a key twice; the message names offset, contract and key',
     'report it, or set INDEXER_QUARANTINE=true to continue without that update',
   ),
-  SCHEMA_NEWER: kind('fatal', ExitCode.configuration, 'a newer version has migrated the schema', 'run that version'),
+  SCHEMA_NEWER: kind(
+    'fatal',
+    ExitCode.configuration,
+    'a newer version has migrated the schema',
+    'run that version, or restore the backup made before the upgrade',
+  ),
   SCHEMA_LAYOUT_UNSUPPORTED: kind(
     'fatal',
     ExitCode.configuration,
