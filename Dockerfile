@@ -30,7 +30,7 @@ RUN npm run --silent build \
   && mv node_modules /sandbox/ \
   && npm ci --ignore-scripts --omit=dev --omit=optional --workspaces=false --no-audit --no-fund \
   # Dependencies of development, the sandbox or the lake: npm keeps them although neither is installed.
-  && rm -rf node_modules/@types node_modules/undici-types node_modules/yaml node_modules/hyparquet \
+  && rm -rf node_modules/@types node_modules/undici-types node_modules/yaml node_modules/hyparquet node_modules/fflate \
   && mv node_modules /app/ \
   && mkdir /link && ln -s /app/dist/main.js /link/ledger-indexer
 

@@ -2,10 +2,15 @@
  * Reads the packages in a DAR: a zip archive of `.dalf` files, in the form that compilers write and `POST /v2/packages`
  * accepts.
  */
-import { unzipSync } from 'fflate';
+import { existsSync } from 'node:fs';
+import type * as Fflate from 'fflate';
 import { IndexerError, withContext } from '../errors/indexer-error.ts';
 import { readPackageArchive } from './package-archive.ts';
 import type { PackageModel } from './package-model.ts';
+
+/** The build copies this library next to the compiled program. Without a build, its package is installed. */
+const copiedLibrary = new URL('../vendor/fflate/esm/index.mjs', import.meta.url);
+const { unzipSync } = (await import(existsSync(copiedLibrary) ? copiedLibrary.href : 'fflate')) as typeof Fflate;
 
 /** Maximum unpacked size of one DAR, bytes. The packages of the standard library have about 10 MiB. */
 const maxBytes = 512 * 1024 * 1024;

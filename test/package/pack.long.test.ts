@@ -142,6 +142,7 @@ describe('npm package', () => {
       ...(await filesOf(join(source, 'migrations'))).map((path) => `migrations/${path}`),
       ...(await filesOf(join(source, 'packages/page/src'))).map((path) => `packages/page/src/${path}`),
       ...['dist/uPlot.iife.min.js', 'dist/uPlot.min.css', 'LICENSE'].map((path) => `dist/vendor/uplot/${path}`),
+      ...['esm/index.mjs', 'LICENSE'].map((path) => `dist/vendor/fflate/${path}`),
       // npm adds the README of a folder that has files of the package.
       'packages/page/README.md',
       // Files to which help and remedies refer.
@@ -243,7 +244,7 @@ describe('npm package', () => {
     expect(installed.status, installed.stderr).toBe(0);
     expect((await stat(join(folder, 'node_modules/ledger-indexer/migrations'))).isDirectory()).toBe(true);
     const installedModules = await readdir(join(folder, 'node_modules'));
-    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch', 'uplot'])
+    for (const name of ['yaml', 'hyparquet', 'hyparquet-writer', 'aws4fetch', 'fflate', 'uplot'])
       expect(installedModules).not.toContain(name);
     helpIn(folder, 'this Node', '');
     await onNode24(folder);
