@@ -116,7 +116,7 @@ export async function watchLocks(url: string): Promise<{ stop(): Promise<Record<
   let samples = 0;
   const sql = `select concat(l.pid, ' ', n.nspname, '.', c.relname, ' ', l.mode) as lock
     from pg_locks l join pg_class c on c.oid = l.relation join pg_namespace n on n.oid = c.relnamespace
-   where l.granted and l.database = (select oid from pg_database where datname = current_database())
+   where l.granted and l.locktype = 'relation' and l.database = (select oid from pg_database where datname = current_database())
      and l.mode in ('AccessExclusiveLock', 'ShareRowExclusiveLock', 'ShareLock')
      and n.nspname in ('ledger', 'explore', 'typed', 'pqs', 'pqs_multisync') and c.relkind in ('r', 'v')`;
   const sampling = (async () => {
