@@ -16,6 +16,7 @@ import { TrafficPlay } from './play.ts';
 import { readSnapshot, snapshotHead, snapshotOf, writeSnapshot } from './snapshot.ts';
 import type { Snapshot, SnapshotHead } from './snapshot.ts';
 import { changingPrice, constantPrice } from './prices.ts';
+import type { AuthOptions } from '../identity/authentication.ts';
 import { LedgerFailure } from '../wire/failure.ts';
 import { perform } from '../ledger/perform.ts';
 import { Random } from '../wire/random.ts';
@@ -27,6 +28,10 @@ export { demoParticipantId } from './market/participant-id.ts';
 export interface DemoLedgerOptions {
   readonly seed: number;
   readonly updatesPerSecond: number;
+  /** Whether the rate is constant. Default: it oscillates, and there are pauses. */
+  readonly isSteady?: boolean;
+  /** Tokens and users, see SandboxOptions. */
+  readonly auth?: AuthOptions;
   readonly port?: number;
   /** Address to listen on. Default 127.0.0.1. */
   readonly host?: string;
@@ -124,6 +129,7 @@ export async function startDemoLedger(options: DemoLedgerOptions): Promise<DemoL
     admin: options.admin ?? false,
     limits: { checkpointIntervalMs: 15_000 },
     ...(options.now === undefined ? {} : { now: options.now }),
+    ...(options.auth === undefined ? {} : { auth: options.auth }),
   });
   const { ledger } = sandbox;
   const runningDemo = new RunningDemo(sandbox, options);
@@ -161,7 +167,7 @@ class RunningDemo {
   #stepsBefore = 0;
 
   constructor(sandbox: Sandbox, options: DemoLedgerOptions) {
-    const { seed, updatesPerSecond: perSecond, journal } = options;
+    const { seed, updatesPerSecond: perSecond, isSteady, journal } = options;
     const journalState = journal === undefined ? undefined : readJournalState(journal);
     const { beginning: firstLine = newBeginning(options), generation = 0, entries = [] } = journalState?.contents ?? {};
     this.#sandbox = sandbox;
@@ -184,7 +190,7 @@ class RunningDemo {
     else this.#goBackTo(journalState);
     // Generating the month took a while. Only a reproducible demo begins at the configured time.
     const from = journalState === undefined && this.#maxUpdates < Infinity ? startAt : this.#now() * 1000;
-    this.#goOn({ after: this.#steps, at: from, perSecond });
+    this.#goOn({ after: this.#steps, at: from, perSecond, ...(isSteady === undefined ? {} : { isSteady }) });
     this.#listen();
     if (perSecond > 0) this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
@@ -279,10 +285,9 @@ class RunningDemo {
 
   #tick(): void {
     const now = this.#now() * 1000;
-    const perSecond = this.#schedule.perSecond;
     // A demo that ends at a given update generates the same updates, even if it is behind the clock.
     if (now - this.#schedule.next > maxLagMicros && this.#maxUpdates === Infinity) {
-      this.#goOn({ after: this.#steps, at: now, perSecond });
+      this.#goOn({ ...this.#schedule.period, after: this.#steps, at: now });
     }
     while (this.#schedule.next <= now && this.#steps < this.#maxUpdates) {
       this.#journal.count(this.#steps + 1);

@@ -12,6 +12,8 @@ export interface PeriodStart {
   /** Microseconds since 1970. */
   readonly at: number;
   readonly perSecond: number;
+  /** Whether the rate is constant, without oscillation and pauses. */
+  readonly isSteady?: boolean;
 }
 
 /** A schedule as stored in a snapshot. */
@@ -34,20 +36,18 @@ const pause = [2, 6] as const;
 
 export class LiveSchedule {
   readonly #random: Random;
-  readonly perSecond: number;
-  readonly #period: PeriodStart;
+  readonly period: PeriodStart;
   #next: number;
 
   constructor(seed: number, start: PeriodStart) {
     this.#random = new Random(seed + 5 * start.after + 3);
-    this.perSecond = start.perSecond;
-    this.#period = start;
+    this.period = start;
     this.#next = start.at;
     this.advance();
   }
 
   save(): SavedSchedule {
-    return { stretch: this.#period, random: this.#random.save(), next: this.#next };
+    return { stretch: this.period, random: this.#random.save(), next: this.#next };
   }
 
   /** Restores a saved schedule. */
@@ -64,14 +64,16 @@ export class LiveSchedule {
   }
 
   advance(): void {
-    if (this.perSecond <= 0) {
+    const { at, perSecond, isSteady = false } = this.period;
+    if (perSecond <= 0) {
       this.#next = Infinity;
       return;
     }
-    const rate =
-      this.perSecond * (1 + waveAmplitude * Math.sin((2 * Math.PI * (this.#next - this.#period.at)) / wavePeriod));
+    const amplitude = isSteady ? 0 : waveAmplitude;
+    const rate = perSecond * (1 + amplitude * Math.sin((2 * Math.PI * (this.#next - at)) / wavePeriod));
     const gap = (second / rate) * (0.4 + 1.2 * this.#random.float());
-    const pauseMicros = this.#random.chance(1 / pauseEvery) ? this.#random.between(...pause) * second : 0;
+    const isPause = !isSteady && this.#random.chance(1 / pauseEvery);
+    const pauseMicros = isPause ? this.#random.between(...pause) * second : 0;
     this.#next += Math.max(1, Math.round(gap)) + pauseMicros;
   }
 }
