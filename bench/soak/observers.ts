@@ -18,7 +18,7 @@ const surveyedUpdates = 1_000;
 /** Rank of the webhook's template: frequent, but not the most frequent one. */
 const webhookRank = 3;
 
-/** What the clients and the webhook select, and where they begin. */
+/** Selections of the clients and the webhook, and the offset at which they begin. */
 export interface Selection {
   readonly groups: readonly ClientGroup[];
   readonly after: number;

@@ -1,6 +1,6 @@
 /** The processes of a soak, each of which can be stopped or killed, and started again at the same address. */
 import { once } from 'node:events';
-import { createWriteStream, type WriteStream } from 'node:fs';
+import { createWriteStream, existsSync, readFileSync, type WriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -88,11 +88,17 @@ export class Processes {
     await this.#postgres?.stop();
   }
 
-  /** SIGKILL to the server. Its processes notice that and end. The next start recovers from the log. */
+  /**
+   * SIGKILL to the server. Its processes notice that and end, and until then they hold the memory that the next server
+   * needs. That server recovers from the log.
+   */
   async killPostgres(): Promise<void> {
     const { postgres } = this.pids;
-    if (postgres > 0) process.kill(postgres, 'SIGKILL');
-    await sleep(1_000);
+    if (postgres === 0) return;
+    const backends = childrenOf(postgres);
+    process.kill(postgres, 'SIGKILL');
+    const end = performance.now() + readyLimitMs;
+    while (backends.some((pid) => existsSync(`/proc/${String(pid)}`)) && performance.now() < end) await sleep(100);
   }
 
   async startLedger(): Promise<number> {
@@ -131,7 +137,7 @@ export class Processes {
     child.process.stderr?.pipe(this.#logs.indexer, { end: false });
     this.#indexer = child;
     child.process.once('exit', (code) => {
-      // An exit that nobody requested is a failure; kills replace the child first.
+      // An exit without a request is a failure. Before a kill, the field no longer has this child.
       if (this.#indexer === child) this.#fail(new Error(`the indexer ended (${String(code)}):\n${child.lastLines()}`));
     });
   }
@@ -177,4 +183,10 @@ async function endChild(child: Child | undefined, signal: 'SIGTERM' | 'SIGKILL')
     await whenExited;
   }
   await child.stop();
+}
+
+/** Process ids of the children of a process. */
+export function childrenOf(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${String(pid)}/task/${String(pid)}/children`, 'utf8');
+  return text.split(' ').map(Number).filter(Boolean);
 }

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 import { rssMiB } from '../figures/process-cpu.ts';
 import { schema } from '../postgres.ts';
+import { childrenOf } from './processes.ts';
 
 /** Values by name; a value that could not be read, because a process was restarting, is absent. */
 export interface Sample {
@@ -122,17 +123,15 @@ function openFiles(pid: number): number | undefined {
 function postgresMemory(postmaster: number): number | undefined {
   if (postmaster === 0) return undefined;
   try {
-    const children = readFileSync(`/proc/${String(postmaster)}/task/${String(postmaster)}/children`, 'utf8');
-    const pids = [String(postmaster), ...children.trim().split(/\s+/)];
-    return pids.reduce((sum, pid) => sum + privateMiB(pid), 0);
+    return [postmaster, ...childrenOf(postmaster)].reduce((sum, pid) => sum + privateMiB(pid), 0);
   } catch {
     return undefined;
   }
 }
 
-function privateMiB(pid: string): number {
+function privateMiB(pid: number): number {
   try {
-    const text = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
+    const text = readFileSync(`/proc/${String(pid)}/smaps_rollup`, 'utf8');
     return Number(/^Pss_Anon:\s+(\d+) kB/m.exec(text)?.[1] ?? 0) / 1_024;
   } catch {
     // The backend has ended.
