@@ -1,4 +1,8 @@
-/** Views with their columns, and functions with their arguments and results, in the schemas for readers. */
+/**
+ * Views with their columns, and functions with their arguments and results, in the schemas for readers. Functions of
+ * `explore` that its reference page does not list are helpers of views, and not covered.
+ */
+import { readFileSync } from 'node:fs';
 import { query } from '../../support/database.ts';
 import { surfaceOf, type Surface } from './surface.ts';
 
@@ -16,6 +20,13 @@ const functionsStatement = `
          p.proretset as is_set, format_type(p.prorettype, null) as result
     from pg_proc p join pg_namespace n on n.oid = p.pronamespace
    where p.prokind = 'f' and n.nspname = any (:schemas) and p.proname !~ '^__|[$]'`;
+
+const explorePage = readFileSync(new URL('../../../docs/reference/sql-schemas.md', import.meta.url), 'utf8');
+
+function isListed({ name }: SqlFunction): boolean {
+  const [schema, base = ''] = name.split('.');
+  return schema !== 'explore' || explorePage.includes(`\`${base}(`);
+}
 
 interface SqlColumn {
   readonly owner: string;
@@ -44,7 +55,7 @@ export async function sqlSurface(url: string, schemas: readonly string[]): Promi
   return surfaceOf([
     ...columns.map(({ owner }) => [owner, 'view'] as const),
     ...columns.map(({ owner, name, type }) => [`${owner}.${name}`, type] as const),
-    ...functions.flatMap(functionPairs),
+    ...functions.filter(isListed).flatMap(functionPairs),
   ]);
 }
 
