@@ -26,7 +26,7 @@ export const help = `npm run soak -- [options]
   --resume DIR    continue the soak in this folder
   --json FILE     write the results as JSON
 
-Disk: about 1 GB per hour of traffic at 100 updates per second, and 2 GB for the start. Ctrl-C ends the soak.
+Disk: up to 5 GB at 100 updates per second, whatever the number of pieces. Ctrl-C ends the soak.
 `;
 
 const flags = {

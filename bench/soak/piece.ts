@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { onExit } from '../cleanup.ts';
 import { printStatus } from '../figures/terminal.ts';
 import { checkVerify, type CheckResult } from './checks.ts';
-import { runFaults } from './faults.ts';
+import { plannedFaults, runFaults } from './faults.ts';
 import { saveState, type SoakState } from './folder.ts';
 import { startObservers, type Observers } from './observers.ts';
 import type { SoakOptions } from './options.ts';
@@ -13,7 +13,6 @@ import { Processes } from './processes.ts';
 import type { ReaderResult } from './reader.ts';
 import { ledgerEndOf } from './reference.ts';
 import { takeSample, type Sample } from './samples.ts';
-import { plannedFaults } from './schedule.ts';
 import type { AnalyzedPiece } from './series.ts';
 import { startTokenServer } from './tokens.ts';
 

@@ -1,7 +1,7 @@
 /** Tests the analysis of the soak on series whose slope is known. */
 import { describe, expect, it } from 'vitest';
 import { fitSlope, segmentsOf, verdictOf, type Point } from '../../bench/soak/slopes.ts';
-import { plannedFaults } from '../../bench/soak/schedule.ts';
+import { plannedFaults } from '../../bench/soak/faults.ts';
 import { Random } from '../../packages/ledger-sandbox/src/wire/random.ts';
 
 const plan = { blockSeconds: 300, warmUpSeconds: 600 };
