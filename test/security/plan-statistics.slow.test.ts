@@ -88,6 +88,7 @@ describe('payload values hidden by row security', needs(limitsSkipReason), () =>
       expect.objectContaining({ state: 'warn', found: expect.stringContaining(text) as unknown });
     expect(await runChecks(readerChecks(database), 30_000)).toEqual([
       statementLike(`${role} can log in`),
+      expect.objectContaining({ name: 'reader settings', state: 'pass' }),
       statementLike(`${role} may create large objects`),
       statementLike(`${role} may take advisory locks`),
       expect.objectContaining({ name: 'reader connections', state: 'pass' }),
