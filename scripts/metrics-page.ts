@@ -5,7 +5,7 @@ import { parse } from 'yaml';
 import { metricGroups } from '../src/observe/metrics/catalogue/catalogue.ts';
 import type { MetricDescription, LabelValues } from '../src/observe/metrics/catalogue/description.ts';
 import { createMetrics } from '../src/observe/metrics/metrics.ts';
-import { pageUrl } from '../src/version.ts';
+import { pageUrl } from '../src/page-url.ts';
 
 const introduction = `# Metrics
 

@@ -1,4 +1,4 @@
-/** The version of the program, the commit that it was built from, and the URLs of its documentation. */
+/** The version of the program, and the commit that it was built from. */
 import { readFileSync } from 'node:fs';
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
@@ -18,12 +18,4 @@ function builtFrom(): string {
   } catch {
     return 'unknown';
   }
-}
-
-/** URL of the project, for users who only have the program. */
-const project = 'https://github.com/ledger-indexer/ledger-indexer';
-
-/** URL of a page, e.g. of `docs/how-to/query/tokens.md`. */
-export function pageUrl(path: string): string {
-  return `${project}/blob/main/${path}`;
 }

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createMetrics } from '../../src/observe/metrics/metrics.ts';
-import { pageUrl } from '../../src/version.ts';
+import { pageUrl } from '../../src/page-url.ts';
 
 interface Rule {
   readonly alert: string;

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { pageUrl } from '../../src/version.ts';
+import { pageUrl } from '../../src/page-url.ts';
 import { anchorsOf, pages, root } from './pages.ts';
 
 const docPages = pages();

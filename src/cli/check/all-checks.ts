@@ -13,7 +13,7 @@ import { readStream, type StreamFacts } from '../../store/history/maintenance.ts
 import { filterChanged, isUnused, describeFilterChange } from '../../store/write/filter-changed.ts';
 import { hasTables } from '../../store/connection/inspection.ts';
 import { filterFingerprint } from '../../ledger/api/request-format.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 
 /**
  * The outcomes of all checks, in the order of the output.

@@ -6,7 +6,7 @@ import type { Database } from '../../store/connection/database.ts';
 import { transactionIds, type TransactionIds } from '../../store/lock/transaction-ids.ts';
 import { writerBlockers, type Blocker } from '../../store/lock/blockers.ts';
 import { differingRoles, type DifferingRole } from '../../store/roles/differing-rights.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import { fail, pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** The checks in the order of the output. */

@@ -6,7 +6,7 @@ import { contentStatistics } from '../../store/roles/content-statistics.ts';
 import { defaultConnections, readerUse, temporaryFilesLimit, type ReaderUse } from '../../store/roles/reader-limits.ts';
 import { loginsWithoutDefaults, readerLogins } from '../../store/roles/reader-logins.ts';
 import { unboundedWriters } from '../../store/roles/unbounded-writes.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import { pass, skip, warn, type Check, type Finding } from './outcome.ts';
 
 /** The checks in the order of the output. */

@@ -1,7 +1,7 @@
 /** `redact contract|exercise|party …`: removes contents permanently. Without `--yes` it only counts them. */
 import { loadConfig } from '../../config/config.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import type { Database } from '../../store/connection/database.ts';
 import type { LakeContracts, RedactionPlan, RedactionRequest } from '../../store/retention/redact.ts';
 import { aligned, fixedWidthColumn, numbers } from '../command-line/aligned.ts';

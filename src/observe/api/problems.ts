@@ -1,5 +1,5 @@
 /** Problem details (RFC 9457) of `/api`: one title and status for each code. */
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import { toIndexerError } from '../../errors/indexer-error.ts';
 
 const problemKinds = {

@@ -12,7 +12,7 @@ import {
 } from 'pg';
 import { ExitCode } from '../../errors/exit-code.ts';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import type { Database } from '../connection/database.ts';
 import { readersPath, readSchemas } from '../connection/read-schemas.ts';
 import { reportPlanning } from '../connection/report-planning.ts';

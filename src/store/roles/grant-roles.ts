@@ -4,7 +4,7 @@
  */
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg';
 import { IndexerError } from '../../errors/indexer-error.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import type { Database } from '../connection/database.ts';
 import { shortChange } from '../connection/short-transaction.ts';
 import { grantReader, readOnlyCondition } from './reader-role.ts';

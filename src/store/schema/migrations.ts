@@ -15,7 +15,7 @@ import { migrationStep } from '../connection/short-transaction.ts';
 import { distribute, type Distribution } from './distribution.ts';
 import { setExerciseJsonSql } from './exercise-json.ts';
 import { createReadSchemas, hasReadSide, createReadSide, describeReadSide, buildReadSideScript } from './read-side.ts';
-import { pageUrl } from '../../version.ts';
+import { pageUrl } from '../../page-url.ts';
 import { ownerCheckSql, refuseOtherStreams, assertOwnSchemas } from '../roles/schema-owners.ts';
 
 /**
