@@ -9,7 +9,7 @@ export class ReleaseError extends Error {
   }
 }
 
-/** Resolves to standard output. @throws ReleaseError with the end of the output if the program fails */
+/** Returns standard output. @throws ReleaseError with the end of the output if the program fails */
 export function run(program, args, cwd, env = {}) {
   const { status, stdout, stderr, error } = attempt(program, args, cwd, env);
   if (status === 0) return stdout;

@@ -1,5 +1,6 @@
 /** The demo's ledger with a clock that the caller advances: as fast as the indexer stores updates, or at a pace. */
 import { startDemoLedger } from '../../../packages/ledger-sandbox/src/demo/demo-ledger.ts';
+import { pause } from '../../support/wait-for.ts';
 
 export interface GrowingLedger extends AsyncDisposable {
   readonly url: string;
@@ -44,9 +45,7 @@ export async function growingLedger(): Promise<GrowingLedger> {
       });
       for (const endMs = performance.now() + durationMs; performance.now() < endMs;) {
         stored = await checkpoint();
-        await new Promise((resolve) => {
-          setTimeout(resolve, 50);
-        });
+        await pause(50);
       }
       clearInterval(timer);
     },

@@ -1,6 +1,7 @@
 /** Observers of an upgrade: readers that measure their statements, the writer's commits, and locks. */
 import { Client } from 'pg';
 import type { StoredStream } from '../../e2e/runs/stored.ts';
+import { pause } from '../../support/wait-for.ts';
 
 /** Statements of readers that return at once on a database of any size. */
 const statements: readonly string[] = [
@@ -46,16 +47,14 @@ export async function startReaders(url: string): Promise<Readers> {
       }
       note(sql, startMs);
       figures = { ...figures, statements: figures.statements + 1 };
-      await new Promise((resolve) => {
-        setTimeout(resolve, 5);
-      });
+      await pause(5);
     }
     await client.end();
   };
   const reading = Promise.all(statements.map(read));
   return {
     lap: () => {
-      for (const [sql, startMs] of running) if (startMs > 0) note(sql, startMs);
+      for (const [sql, startMs] of running) note(sql, startMs);
       const lap = figures;
       figures = { statements: 0, errors: 0, longestMs: 0, longest: '' };
       return lap;
@@ -86,9 +85,7 @@ export async function watchWriter(
       const nowMs = performance.now();
       longestMs = Math.max(longestMs, nowMs - lastMs);
       if (checkpoint > last) [last, lastMs] = [checkpoint, nowMs];
-      await new Promise((resolve) => {
-        setTimeout(resolve, 10);
-      });
+      await pause(10);
     }
   })();
   await work();
@@ -128,9 +125,7 @@ export async function watchLocks(url: string): Promise<{ stop(): Promise<Record<
         const seen = held.get(lock);
         held.set(lock, { first: seen?.first ?? nowMs, last: nowMs });
       }
-      await new Promise((resolve) => {
-        setTimeout(resolve, 5);
-      });
+      await pause(5);
     }
   })();
   return {

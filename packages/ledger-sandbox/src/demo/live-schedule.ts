@@ -18,7 +18,7 @@ export interface PeriodStart {
 
 /** A schedule as stored in a snapshot. */
 export interface SavedSchedule {
-  readonly stretch: PeriodStart;
+  readonly period: PeriodStart;
   readonly random: SavedRandom;
   readonly next: number;
 }
@@ -47,11 +47,11 @@ export class LiveSchedule {
   }
 
   save(): SavedSchedule {
-    return { stretch: this.period, random: this.#random.save(), next: this.#next };
+    return { period: this.period, random: this.#random.save(), next: this.#next };
   }
 
   /** Restores a saved schedule. */
-  static loaded(seed: number, { stretch: period, random, next }: SavedSchedule): LiveSchedule {
+  static loaded(seed: number, { period, random, next }: SavedSchedule): LiveSchedule {
     const schedule = new LiveSchedule(seed, period);
     schedule.#random.load(random);
     schedule.#next = next;
